@@ -1,0 +1,1 @@
+"""What the machine has: Podman, systemd, cgroup controllers, CDI devices."""

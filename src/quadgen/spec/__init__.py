@@ -1,0 +1,1 @@
+"""What the user writes: the spec's models, and how a file becomes one."""

@@ -1,0 +1,1 @@
+"""What vLLM accepts: options and their words, releases, known images."""
