@@ -29,12 +29,14 @@ class CdiSpec:
         kind: Such as `nvidia.com/gpu`; empty where it could not be read.
         names: Names of its devices; None where they could not be read.
         problem: Why, in a few words.
+        denied: This user may not read it, and so Podman may not either.
     """
 
     path: Path
     kind: str = ""
     names: tuple[str, ...] | None = None
     problem: str = ""
+    denied: bool = False
 
     @property
     def devices(self) -> tuple[str, ...]:
@@ -63,7 +65,7 @@ def read_cdi_specs(folders: Sequence[Path]) -> tuple[CdiSpec, ...]:
         try:
             entries = sorted(folder.iterdir())
         except PermissionError:
-            specs.append(CdiSpec(folder, problem="the folder is not readable by this user"))
+            specs.append(CdiSpec(folder, problem="not readable by this user", denied=True))
         except OSError:
             continue  # a folder that is not there holds no specs
         else:
@@ -75,7 +77,7 @@ def _read_spec(file: Path) -> CdiSpec:
     try:
         text = file.read_text(encoding="utf-8")
     except PermissionError:
-        return CdiSpec(file, problem="not readable by this user")
+        return CdiSpec(file, problem="not readable by this user", denied=True)
     except (OSError, UnicodeDecodeError) as error:
         return CdiSpec(file, problem=f"unreadable: {error}")
     if not text.strip():
