@@ -136,7 +136,7 @@ def publish_port(value: str, case: Case) -> bool:
     if not case.older_than(5, 3):
         return True
     parts = re.sub(r"\[[^]]*\]", "", value).split(":")
-    return len(parts) <= 3 and all(not part or _PORTS.fullmatch(part) for part in parts[-2:])  # noqa: PLR2004
+    return len(parts) <= 3 and all(not part or _PORTS.fullmatch(part) for part in parts[-2:])
 
 
 def tmpfs(value: str, case: Case) -> bool:

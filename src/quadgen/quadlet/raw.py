@@ -150,7 +150,7 @@ def _unquote(text: str, version: PodmanVersion) -> str:
         return text
     inner = text[1:-1]
     paired = len(text) > 1 and text[0] == text[-1] == '"' and inner[:1] != '"' != inner[-1:]
-    if not paired or version.major < 5:  # noqa: PLR2004  quotes are data before Podman 5.0
+    if not paired or version.major < 5:
         raise Refusal(
             "bad-unit-text",
             f'{shown(text)} begins or ends with `"`, which Podman releases take in different ways',

@@ -1,0 +1,70 @@
+"""The health check inside the container, and what it means for the start of the unit.
+
+Podman runs it by a timer and holds `READY=1` until it first succeeds (Notify=healthy, Podman 5.2), so
+that a started unit is a serving one. It ends a container whose check fails, and systemd starts it anew.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from quadgen.quadlet.assignment import Assignment
+from quadgen.quadlet.version import PodmanVersion
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from quadgen.quadlet.target import Target
+    from quadgen.spec.models import Service
+
+# Notify=healthy is 5.0's, but until 5.2 it goes on waiting for a container that has ended.
+_HEALTHY = PodmanVersion(5, 2)
+_INNER_PORT = 8000
+
+# One line, since a unit's value has no others. Proxies are for others than oneself.
+_CHECK = (
+    "import json,os,ssl,urllib.request as r;"
+    "h={{'Authorization':'Bearer '+os.environ.get('VLLM_API_KEY','')}};"
+    "o=r.build_opener(r.ProxyHandler({{}}),r.HTTPSHandler(context=ssl._create_unverified_context()));"
+    "g=lambda p:o.open(r.Request('{base}'+p,headers=h),timeout={timeout}).read();"
+    "g('/health');"
+    "n={{m['id'] for m in json.loads(g('/v1/models'))['data']}};"
+    "raise SystemExit(not n>={names})"
+)
+
+
+def health(service: Service, target: Target) -> Iterator[Assignment]:
+    """The health keys of [Container]; none where nothing in the container can be asked."""
+    if not checked(service):
+        return
+    probe = service.probe
+    values: dict[str, str] = {
+        "HealthCmd": json.dumps(["python3", "-c", _script(service)], ensure_ascii=False),
+        "HealthInterval": f"{probe.interval}s",
+        "HealthTimeout": f"{probe.timeout}s",
+        "HealthRetries": str(probe.failures),
+        "HealthStartPeriod": f"{probe.startup_timeout}s",
+        # Podman's own restart would go around systemd and its limits (podman#17777).
+        "HealthOnFailure": "kill",
+    }
+    if target.podman >= _HEALTHY:
+        values["Notify"] = "healthy"
+    for key, value in values.items():
+        yield Assignment("Container", key, value, path=("service", service.name, "probe"))
+
+
+def checked(service: Service) -> bool:
+    """Whether the container checks itself."""
+    by_http = not service.serve.get("headless") and "uds" not in service.serve
+    return service.probe.mode == "container" and by_http
+
+
+def _script(service: Service) -> str:
+    scheme = "https" if "ssl-certfile" in service.serve else "http"
+    host, port = "127.0.0.1", _INNER_PORT
+    if service.host_network:
+        listen = service.listen[0]
+        host, port = str(listen).rpartition(":")[0], listen.port or port
+    names = "{" + ",".join(map(ascii, service.names)) + "}"
+    return _CHECK.format(base=f"{scheme}://{host}:{port}", timeout=service.probe.timeout, names=names)
