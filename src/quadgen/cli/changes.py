@@ -1,0 +1,46 @@
+"""How `install` and `uninstall` tell what changed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from quadgen.cli import output
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from quadgen.cli.settings import Settings
+    from quadgen.deploy.install import Outcome
+    from quadgen.findings import Finding
+
+_DONE = {"create": "created", "update": "updated", "remove": "removed"}
+_PLANNED = {"create": "would create", "update": "would update", "remove": "would remove"}
+
+
+def tell(settings: Settings, outcome: Outcome, findings: Sequence[Finding], *, dry_run: bool) -> None:
+    """Print the changes, then what else there is to know."""
+    changed = outcome.plan.changes if dry_run else outcome.applied.entries
+    if settings.json:
+        output.result(
+            {
+                "dry_run": dry_run,
+                "folder": str(outcome.plan.place.folder),
+                "changes": [
+                    {"action": entry.action, "file": entry.name, "services": list(entry.services)}
+                    for entry in changed
+                ],
+                "reloaded": outcome.reloaded,
+                "restart": list(outcome.restart),
+                "findings": [finding.to_json() for finding in findings],
+            }
+        )
+        return
+    words = _PLANNED if dry_run else _DONE
+    for entry in changed:
+        output.message(settings, f"{words[entry.action]} {entry.path}")
+        if dry_run and entry.action == "update":
+            output.message(settings, entry.diff(), detail=True)
+    if not changed and not outcome.failed and outcome.plan.kept:
+        count = output.plural(len(outcome.plan.kept), "unit file")
+        output.message(settings, f"nothing to change: {count} in {outcome.plan.place.folder}")
+    output.report(settings, findings)

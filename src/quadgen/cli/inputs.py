@@ -1,0 +1,116 @@
+"""What commands work on: the spec that was asked for, and the machine that units are for."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from quadgen.cli import output
+from quadgen.errors import SpecError
+from quadgen.findings import Finding
+from quadgen.quadlet.version import DEFAULT, NEWEST, PodmanVersion
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import Any
+
+    from quadgen.cli.settings import Settings
+    from quadgen.host.facts import Host
+    from quadgen.quadlet.render import Rendered
+    from quadgen.quadlet.target import Target
+    from quadgen.spec import Loaded
+
+
+def podman_option(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a command `--podman`."""
+    return click.option(
+        "--podman",
+        metavar="X.Y",
+        help=f"Podman release to write for: 4.4 to {NEWEST}. Default: the installed one, else {DEFAULT}.",
+    )(command)
+
+
+def load_spec(settings: Settings) -> Loaded:
+    """Find, read and check the spec.
+
+    Raises:
+        UsageError: It is not there.
+        SpecError: Something in it is wrong.
+    """
+    from quadgen import spec  # noqa: PLC0415 - pydantic, which help and version do without
+
+    source = spec.find(settings.file, os.environ, Path.cwd())
+    if source.built_in and settings.file is None:
+        output.message(
+            settings, f"no spec found: using the {source.label}; `quadgen init` writes one to edit"
+        )
+    else:
+        output.message(settings, f"spec: {source.label}", detail=True)
+    return spec.load(source)
+
+
+def target_of(settings: Settings, podman: str | None) -> Target:
+    """The machine to render for: the one that was named, else this one.
+
+    Raises:
+        TargetError: That Podman has no Quadlet.
+    """
+    from quadgen.quadlet.target import Target  # noqa: PLC0415
+
+    if podman is not None:
+        return Target(PodmanVersion.parse(podman))
+    from quadgen.host import facts  # noqa: PLC0415
+    from quadgen.host.run import RealRunner  # noqa: PLC0415
+
+    runner = RealRunner()
+    found = facts.detect_podman(runner)
+    if found is None:
+        output.message(settings, f"Podman is not installed: written for {DEFAULT}", detail=settings.json)
+        return Target()
+    return _target(found, facts.detect_systemd(runner), facts.detect_controllers(os.getuid()))
+
+
+def target_of_host(host: Host) -> Target:
+    """The machine to render for, when all is known about it.
+
+    Raises:
+        TargetError: Its Podman has no Quadlet.
+    """
+    from quadgen.quadlet.target import Target  # noqa: PLC0415
+
+    return _target(host.podman, host.systemd, host.controllers) if host.podman else Target()
+
+
+def _target(podman: str, systemd: int | None, controllers: frozenset[str] | None) -> Target:
+    from quadgen.quadlet.target import Target  # noqa: PLC0415
+
+    return Target(
+        PodmanVersion.parse(podman), systemd, pids_controller=controllers is None or "pids" in controllers
+    )
+
+
+def render(loaded: Loaded, target: Target, names: Sequence[str] = ()) -> Rendered:
+    """Render, with findings placed in the spec.
+
+    Raises:
+        SpecError: Something can't be written for the target.
+    """
+    from quadgen.quadlet import render as rendering  # noqa: PLC0415
+
+    rendered = rendering.render(loaded.spec, target, loaded.source.label, names)
+    findings = loaded.locate(rendered.findings)
+    if any(finding.severity == "error" for finding in findings):
+        raise SpecError(findings)
+    if target.podman > NEWEST:
+        findings.append(
+            Finding(
+                severity="note",
+                code="newer-podman",
+                message=f"Podman {target.podman} is newer than those quadgen was tried with (up to {NEWEST})",
+                remedy="see what its generator says to the installed units",
+            )
+        )
+    return type(rendered)(rendered.files, tuple(findings))
