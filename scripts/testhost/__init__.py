@@ -1,0 +1,23 @@
+"""A real host for tests: systemd, rootless Podman and Quadlet in a booted root folder, with the real vLLM."""
+
+from .command import TestHostError
+from .debian import RELEASES, cannot_host, generator
+from .images import BASE_IMAGE, VLLM_IMAGE, build_images
+from .machine import Host
+from .rootfs import build
+from .vllm_environment import base_prefix, make_environment, make_model
+
+__all__ = [
+    "BASE_IMAGE",
+    "RELEASES",
+    "VLLM_IMAGE",
+    "Host",
+    "TestHostError",
+    "base_prefix",
+    "build",
+    "build_images",
+    "cannot_host",
+    "generator",
+    "make_environment",
+    "make_model",
+]
