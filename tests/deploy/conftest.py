@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 import pytest
@@ -8,6 +9,12 @@ from .machine import Box
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+
+@pytest.fixture(autouse=True)
+def quick_medium(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Spare the tests the wait for a disk: a killed process loses nothing that the kernel has."""
+    monkeypatch.setattr(os, "fsync", lambda _: None)
 
 
 @pytest.fixture

@@ -23,7 +23,7 @@ def fake(status: int = 0, stdout: str = MADE_BOTH, stderr: str = "") -> FakeRunn
 
 
 UNKNOWN_KEY = Message(
-    "a.container", "unsupported key 'Shmsize' in group 'Container'", True, "Container.Shmsize"
+    "a.container", "unsupported key 'Shmsize' in group 'Container'", error=True, key="Container.Shmsize"
 )
 NOT_FOUND = Message("a.container", "requested Quadlet source x.volume was not found", error=True)
 NO_UNIT = "file contains line 3: “junk” which is not a key-value pair, group, or comment"

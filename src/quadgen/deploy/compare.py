@@ -104,8 +104,8 @@ class _Comparison:
         doomed = [file for file in others if self._is_doomed(file, chosen)]
         doomed_paths = {file.path for file in doomed}
         staying = [file for file in others if file.path not in doomed_paths]
+        # What the services rendered now need is known; of the others only the headers tell.
         alive = _private(file.header.services for file in staying if file.header)
-        alive |= _private(file.services for file in wanted.values())
         texts = [file.text for file in wanted.values()]
         texts += [file.text for file in staying]
         texts += [file.text for file in self.installed.files if not file.header]
