@@ -124,7 +124,7 @@ MODEL = '[service.a]\nmodel = "org/m"\n'
         ('probe.mode = "off"', "HealthCmd", []),
         ('quadlet.Container.Timezone = "local"', "Timezone", ["local"]),
         ('quadlet.Container.LogDriver = "none"', "LogDriver", ["none"]),
-        ('quadlet.Container.DropCapability = []', "DropCapability", []),
+        ("quadlet.Container.DropCapability = []", "DropCapability", []),
         ('quadlet.Service.Restart = "no"', "Restart", ["no"]),
         ('quadlet.Service.Environment = ["A=%h", "B=1"]', "Environment", ["A=%h", "B=1"]),
         ('after = ["mnt.mount"]\nrequires = ["b.service"]', "After", ["mnt.mount b.service"]),

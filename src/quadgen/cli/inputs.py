@@ -104,7 +104,7 @@ def render(loaded: Loaded, target: Target, names: Sequence[str] = ()) -> Rendere
     findings = loaded.locate(rendered.findings)
     if any(finding.severity == "error" for finding in findings):
         raise SpecError(findings)
-    if target.podman > NEWEST:
+    if (target.podman.major, target.podman.minor) > (NEWEST.major, NEWEST.minor):
         findings.append(
             Finding(
                 severity="note",
