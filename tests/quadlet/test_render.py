@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from quadgen.quadlet.container import command
 from quadgen.quadlet.render import render
 from quadgen.quadlet.target import Target
 from quadgen.quadlet.version import SUPPORTED, PodmanVersion
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from quadgen.spec import Loaded
+
+    from .conftest import Generator
 
 CHECKOUT = Path(__file__).parents[2]
 BUILT_IN = sorted(path.stem for path in (CHECKOUT / "quadlets").glob("*.toml"))
@@ -154,6 +157,26 @@ def test_a_volume_of_the_user_takes_the_place_of_a_cache(load_text: Callable[[st
     assert [file.name for file in rendered.files] == ["a-cache.volume", "a.container"]
 
 
+def test_a_definition_of_the_user_takes_the_place_of_a_cache_volume(
+    load_text: Callable[[str], Loaded],
+) -> None:
+    loaded = load_text(MODEL + '[volume.a-cache]\nLabel = "mine=1"\n')
+    files = {file.name: file.text for file in render(loaded.spec, Target(), "x").files}
+    assert lines(files["a-cache.volume"], "Label") == ["mine=1"]
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        '[service.a-cache-volume]\nmodel = "/m"\nlisten = 8001\n',
+        '[service.n-network]\nmodel = "/m"\nlisten = 8001\n[network.n]\n',
+    ],
+)
+def test_two_files_of_one_service_are_refused(load_text: Callable[[str], Loaded], more: str) -> None:
+    findings = render(load_text(MODEL + more).spec, Target(), "x").findings
+    assert [finding.code for finding in findings] == ["unit-name-twice"]
+
+
 def test_growing_delays_are_written_only_where_systemd_has_them(load_text: Callable[[str], Loaded]) -> None:
     loaded = load_text(MODEL)
     assert lines(container(loaded, Target(systemd=257)), "RestartMaxDelaySec") == ["300"]
@@ -187,3 +210,20 @@ def test_only_the_services_asked_for_and_what_they_need(load_text: Callable[[str
 def test_a_floats_text_reaches_vllm_as_it_was_written(load_text: Callable[[str], Loaded]) -> None:
     text = container(load_text(MODEL + "serve.gpu-memory-utilization = 0.90\nserve.a = 1e-5\nserve.b = -1\n"))
     assert "--gpu-memory-utilization 0.90 --a 1e-5 --b=-1" in lines(text, "Exec")[0]
+
+
+@pytest.mark.parametrize(
+    "path", [built_in(name).path for name in BUILT_IN] + CONFIGURATIONS, ids=lambda path: path.stem
+)
+def test_a_real_generator_makes_every_service(path: Path, generator: Generator) -> None:
+    loaded = load(Source(str(path), path))
+    rendered = render(loaded.spec, Target(generator.version, systemd=257), path.name)
+    made = generator.convert({file.name: file.text for file in rendered.files})
+    unexpected = made.messages.replace("quadlet-generator", "")
+    assert "unsupported" not in unexpected
+    assert "converting" not in unexpected
+    for service in loaded.spec.services:
+        argv = made.argv(f"{service.name}.service")
+        image = argv.index(service.image if "/" in service.image else "docker.io/vllm/vllm-openai:v0.25.1")
+        assert tuple(argv[image + 1 :]) == command(service)
+    assert len(made.services) == len(rendered.files)

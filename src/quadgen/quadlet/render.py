@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from quadgen import resources
 from quadgen.errors import UsageError
+from quadgen.findings import Finding
 from quadgen.quadlet import container, header, supervision
 from quadgen.quadlet.assignment import Assignment, UnitFile
 from quadgen.quadlet.hatch import overlay
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
 
     from jinja2 import Template
 
-    from quadgen.findings import Finding
     from quadgen.quadlet.target import Target
     from quadgen.spec.models import Companion, Service, Spec
 
@@ -51,7 +51,9 @@ def render(spec: Spec, target: Target, label: str, names: Sequence[str] = ()) ->
     services = choose(spec, names)
     files: list[UnitFile] = []
     findings: list[Finding] = []
-    for name, needed_by, assignments, notes in _units(spec, services, target, everything=not names):
+    units = list(_units(spec, services, target, everything=not names))
+    findings += _same_service(name for name, *_ in units)
+    for name, needed_by, assignments, notes in units:
         lowered = lower(assignments, target.podman)
         findings.extend(lowered.findings)
         body = _template().render(sections=lowered.sections, notes=notes)
@@ -83,12 +85,32 @@ def _units(spec: Spec, services: Sequence[Service], target: Target, *, everythin
         yield f"{service.name}.container", (service.name,), _service(service, target), _notes(service)
         for volume in container.volumes(service):
             shared.setdefault(volume, []).append(service.name)
+    defined = {companion.name for companion in spec.companions if companion.kind == "volume"}
     for volume, names in shared.items():
+        if volume in defined:
+            continue  # the user's own definition takes its place
         yield f"{volume}.volume", tuple(sorted(names)), _own_volume(target), (_KEPT,)
     for companion in spec.companions:
         users = _users(companion, services)
         if users or everything:
             yield f"{companion.name}.{companion.kind}", users, _companion(companion, target), ()
+
+
+def _same_service(files: Iterable[str]) -> Iterator[Finding]:
+    """Quadlet names the service of `a.volume` as that of `a-volume.container`."""
+    made: dict[str, str] = {}
+    for file in files:
+        stem, _, kind = file.rpartition(".")
+        service = stem if kind == "container" else f"{stem}-{kind}"
+        if service in made:
+            yield Finding(
+                severity="error",
+                code="unit-name-twice",
+                message=f"{made[service]} and {file} would both become {service}.service",
+                remedy="rename one of them",
+                path=("service", service) if kind == "container" else (kind, stem),
+            )
+        made[service] = file
 
 
 _KEPT = "What is in the volume stays when the services are uninstalled."

@@ -22,7 +22,6 @@ def findings(spec: Spec) -> list[Finding]:
         for check in (_memory, _network, _image, _groups, _pod, _exposure, _window, _mounts):
             found.extend(check(service))
     found.extend(_ports(spec))
-    found.extend(_unit_names(spec))
     return found
 
 
@@ -203,18 +202,3 @@ def _by_port(bound: list[tuple[Service, Listen]]) -> Iterator[tuple[Service, Lis
     for _, listen in bound:
         counts[listen.port] = counts.get(listen.port, 0) + 1
     return ((service, listen) for service, listen in bound if listen.port and counts[listen.port] > 1)
-
-
-def _unit_names(spec: Spec) -> Iterator[Finding]:
-    taken = {f"{companion.name}-{companion.kind}": companion for companion in spec.companions}
-    for service in spec.services:
-        other = taken.get(service.name)
-        if other is not None:
-            path: KeyPath = ("service", service.name)
-            yield Finding(
-                severity="error",
-                code="unit-name-twice",
-                message=f"{service.name}.service is also the unit of {other.kind}.{other.name}",
-                remedy="rename one of them",
-                path=path,
-            )
