@@ -108,7 +108,7 @@ def _same_service(files: Iterable[str]) -> Iterator[Finding]:
                 code="unit-name-twice",
                 message=f"{made[service]} and {file} would both become {service}.service",
                 remedy="rename one of them",
-                path=("service", service) if kind == "container" else (kind, stem),
+                path=("service", service),  # one of the two is always a service's container
             )
         made[service] = file
 
