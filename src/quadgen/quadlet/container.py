@@ -42,7 +42,7 @@ def cache_volume(service: Service) -> str:
 
 def command(service: Service) -> tuple[str, ...]:
     """The words after the image: the model first, then every option once."""
-    image = images.known(service.image)
+    image = images.facts(service.image, service.vllm)
     model = ("--model", service.model) if image.model_option else (service.model,)
     return (*(() if service.entrypoint else image.command), *model, *argv.words(_options(service)))
 
@@ -136,7 +136,7 @@ def _files(service: Service) -> Iterator[Assignment]:
 
 def _caches(service: Service) -> Iterator[tuple[str, str]]:
     """Volumes that outlive the container, each unless the user mounts something in its place."""
-    cache = f"{images.known(service.image).home}/.cache"
+    cache = f"{images.facts(service.image, service.vllm).home}/.cache"
     taken = {volume.target for volume in service.volumes}
     if cache not in taken:
         yield cache_volume(service), cache
@@ -162,7 +162,7 @@ def needs_network_at_start(service: Service) -> bool:
 
 
 def _environment(service: Service) -> Iterator[Assignment]:
-    cache = f"{images.known(service.image).home}/.cache"
+    cache = f"{images.facts(service.image, service.vllm).home}/.cache"
     defaults = {
         "VLLM_NO_USAGE_STATS": "1",
         # vLLM gives up by itself after 600 s; only systemd's limit shall count.
@@ -194,7 +194,7 @@ def _security(service: Service) -> Iterator[Assignment]:
         yield _set(service, "SecurityLabelDisable", value=True)
     if service.read_only:
         yield _set(service, "ReadOnly", True, "read-only")  # noqa: FBT003
-    userns = images.known(service.image).userns
+    userns = images.facts(service.image, service.vllm).userns
     if userns:
         yield _set(service, "UserNS", userns)
 
