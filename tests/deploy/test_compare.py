@@ -4,6 +4,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from quadgen.errors import UsageError
+
 from .machine import OTHER_SPEC, SPEC, Box, unit
 
 if TYPE_CHECKING:
@@ -69,10 +71,9 @@ class TestNames:
 
     def test_a_name_that_nobody_knows_is_an_error(self, box: Box) -> None:
         box.install([A])
-        plan = box.plan([], names=["c"])
-        assert codes(plan) == [("error", "unknown-service")]
-        assert plan.findings[0].remedy == "there are: a"
-        assert plan.blocked
+        with pytest.raises(UsageError, match="no service c is in the spec or installed") as caught:
+            box.plan([], names=["c"])
+        assert caught.value.remedy == "there are: a"
 
 
 class TestUninstall:

@@ -40,7 +40,19 @@ def tell(settings: Settings, outcome: Outcome, findings: Sequence[Finding], *, d
         output.message(settings, f"{words[entry.action]} {entry.path}")
         if dry_run and entry.action == "update":
             output.message(settings, entry.diff(), detail=True)
-    if not changed and not outcome.failed and outcome.plan.kept:
-        count = output.plural(len(outcome.plan.kept), "unit file")
-        output.message(settings, f"nothing to change: {count} in {outcome.plan.place.folder}")
     output.report(settings, findings)
+    if outcome.failed:
+        if not outcome.applied.entries:
+            output.message(settings, "nothing was changed")
+    elif not changed:
+        output.message(settings, _nothing(outcome))
+
+
+def _nothing(outcome: Outcome) -> str:
+    folder = outcome.plan.place.folder
+    same = [entry for entry in outcome.plan.entries if entry.action == "unchanged"]
+    if any(entry.action == "edited" for entry in outcome.plan.entries):
+        return f"nothing was changed in {folder}"
+    if same:
+        return f"nothing to change: {output.plural(len(same), 'unit file')} in {folder}"
+    return f"nothing of that is installed in {folder}"

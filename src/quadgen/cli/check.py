@@ -6,7 +6,7 @@ import click
 
 from quadgen.cli import inputs, output
 from quadgen.cli.settings import common, settings_of
-from quadgen.errors import SpecError
+from quadgen.errors import QuadgenError
 
 
 @click.command("check")
@@ -23,10 +23,10 @@ def command(ctx: click.Context, podman: str | None) -> None:
     try:
         loaded = inputs.load_spec(settings)
         rendered = inputs.render(loaded, inputs.target_of(settings, podman))
-    except SpecError as error:
+    except QuadgenError as error:
         if not settings.json:
             raise
-        output.result([finding.to_json() for finding in error.findings])
+        output.result([finding.to_json() for finding in output.findings_of(error)])
         ctx.exit(error.exit_status)
     findings = (*loaded.findings, *rendered.findings)
     if settings.json:

@@ -68,7 +68,7 @@ def _tell_next(settings: Settings, names: list[str], restart: tuple[str, ...]) -
     verb = "restart" if restart else "start"
     chosen = " ".join(name.removesuffix(".service") for name in restart) or " ".join(names)
     lines = (
-        (f"systemctl --user {verb} {chosen}", "serve"),
+        (f"systemctl --user {verb} {chosen}", "serve what changed" if restart else "serve"),
         (f"journalctl --user -f -u {names[0]}", "follow the log"),
         (f"systemctl --user status {names[0]}", "see how it is"),
     )

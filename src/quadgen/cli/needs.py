@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from quadgen.deploy.needs import Needs
-from quadgen.quadlet.container import gpu_devices
+from quadgen.quadlet.container import gpu_devices, mounted
 
 if TYPE_CHECKING:
     from quadgen.spec.models import Service
@@ -19,8 +19,8 @@ def needs_of(service: Service) -> Needs:
         *(device.split(":")[0] for device in service.devices if device[0] == "/"),
     ]
     paths = [volume.source for volume in service.volumes if volume.bind]
-    paths += [name for name in (service.model, *service.lora.values()) if name.startswith("/")]
-    mounted = tuple(volume.target for volume in service.volumes)
+    models = (service.model, *service.lora.values())
+    paths += [name for name in models if name.startswith("/") and not mounted(service, name)]
     secrets = [service.api_key, service.hf_token, *(use.secret for use in service.secrets.values())]
     return Needs(
         service=service.name,
@@ -28,7 +28,6 @@ def needs_of(service: Service) -> Needs:
         binds=tuple(
             Path(path)
             for path in [*paths, *service.env_file, *(device for device in devices if "=" not in device)]
-            if not path.startswith(mounted) or path in paths[: len(service.volumes)]
         ),
         listens=tuple((listen.address, listen.port or 0) for listen in service.listen),
         secrets=tuple(dict.fromkeys(filter(None, secrets))),

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from quadgen.errors import SpecError
+from quadgen.findings import Finding
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from quadgen.cli.settings import Settings
     from quadgen.errors import QuadgenError
-    from quadgen.findings import Finding
 
 _COLOURS = {"error": "red", "warning": "yellow", "note": "blue"}
 
@@ -47,6 +47,13 @@ def report(settings: Settings, findings: Iterable[Finding]) -> None:
         click.echo(f"{head} {severity}: {finding.message}".strip(), err=True)
         if finding.remedy:
             click.echo(f"    {finding.remedy}", err=True)
+
+
+def findings_of(error: QuadgenError) -> tuple[Finding, ...]:
+    """An error as findings: those of a spec, or itself."""
+    if isinstance(error, SpecError):
+        return error.findings
+    return (Finding(severity="error", code="failed", message=error.message, remedy=error.remedy),)
 
 
 def failure(settings: Settings, error: QuadgenError) -> None:

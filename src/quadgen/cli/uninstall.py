@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from quadgen.cli import changes, output
+from quadgen.cli import changes
 from quadgen.cli.settings import common, settings_of
 
 
@@ -37,7 +37,6 @@ def command(
     request = deploy.Request(spec=label, names=names or None, overwrite=overwrite, dry_run=dry_run)
     outcome = deploy.install(request, detect(runner, os.environ), runner)
     changes.tell(settings, outcome, outcome.findings, dry_run=dry_run)
-    if outcome.failed:
+    kept = [entry for entry in outcome.plan.entries if entry.action == "edited"]
+    if outcome.failed or (kept and not dry_run):
         ctx.exit(1)
-    if not outcome.plan.changes and label and not settings.json:
-        output.message(settings, f"nothing is installed from {label}")

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from quadgen.deploy.conflicts import entry_findings, rival_findings, unknown_names
+from quadgen.deploy.conflicts import entry_findings, refuse_unknown, rival_findings
 from quadgen.deploy.plan import Entry, Plan
 from quadgen.quadlet.header import BUILT_IN, read
 
@@ -48,7 +48,7 @@ def make_plan(
     entries.sort(key=lambda entry: (entry.name, entry.path))
     findings = [finding for entry in entries for finding in entry_findings(entry)]
     findings += rival_findings(entries, installed.rivals)
-    findings += unknown_names(chosen, wanted.values(), installed)
+    refuse_unknown(chosen, wanted.values(), installed)
     return Plan(installed.place, tuple(entries), tuple(findings))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from quadgen.errors import UsageError
 from quadgen.findings import Finding
 
 if TYPE_CHECKING:
@@ -55,20 +56,20 @@ def _conflict(entry: Entry, path: tuple[str, ...]) -> Finding:
     )
 
 
-def unknown_names(
-    chosen: frozenset[str] | None, wanted: Iterable[UnitFile], installed: Installed
-) -> Iterator[Finding]:
-    """An error for each chosen name that neither the spec nor the installed files know."""
+def refuse_unknown(chosen: frozenset[str] | None, wanted: Iterable[UnitFile], installed: Installed) -> None:
+    """Refuse names that neither the spec nor the installed files know.
+
+    Raises:
+        UsageError: There is one.
+    """
     known = {name for file in wanted for name in file.services}
     known |= {
         name for file in (*installed.own, *installed.earlier) if file.header for name in file.header.services
     }
     for name in sorted((chosen or frozenset()) - known):
-        yield Finding(
-            severity="error",
-            code="unknown-service",
-            message=f"no service {name} is in the spec or installed",
-            remedy=f"there are: {', '.join(sorted(known)) or 'none'}",
+        raise UsageError(
+            f"no service {name} is in the spec or installed",
+            f"there are: {', '.join(sorted(known)) or 'none'}",
         )
 
 

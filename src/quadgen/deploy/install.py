@@ -102,7 +102,8 @@ def install(request: Request, host: Host, runner: Runner, *, root: Path = ROOT) 
     work = _Work(request, host, runner, root)
     plan = work.plan()
     if request.dry_run or plan.blocked:
-        return Outcome(plan=plan, findings=(*plan.findings, *work.ask_generator(plan)), states={})
+        findings = (*plan.findings, *work.ask_generator(plan))
+        return Outcome(plan=plan, findings=findings, states=work.states(plan))
     if not plan.changes and not pending(plan.place):
         outcome = work.tell(Outcome(plan=plan, findings=plan.findings, states={}))
         if not outcome.failed and not any(state.stale for state in outcome.states.values()):
@@ -153,7 +154,7 @@ class _Work:
             leave_out={entry.path for entry in plan.entries},
             recursive=not plan.place.flat,
         )
-        yield from done.findings()
+        yield from done.findings({entry.name: entry.services for entry in plan.changes})
 
     def stop_removed(self, plan: Plan) -> None:
         """Stop what is about to lose its unit file: afterwards systemd could not do it properly."""
@@ -164,6 +165,15 @@ class _Work:
             # What still runs may need an old helper until its restart.
             removed = [entry for entry in removed if entry.name.endswith(_WORKERS)]
         stop_units(self.runner, sorted(filter(None, (entry.service for entry in removed))))
+
+    def states(self, plan: Plan) -> dict[str, UnitState]:
+        """What runs now, for a run that changes nothing."""
+        if self.host.manager is None:
+            return {}
+        try:
+            return show_units(self.runner, sorted(_services(plan.entries)))
+        except HostError:
+            return {}
 
     def tell(self, outcome: Outcome, *, reload: bool = False) -> Outcome:
         """Let the user manager know, and hear what it makes of it."""

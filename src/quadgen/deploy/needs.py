@@ -107,9 +107,16 @@ def _missing_binds(need: Needs) -> Iterator[Finding]:
             yield warning(
                 "no-bind-source",
                 f"{source} does not exist, and Podman does not make it",
-                f"mkdir -p {shlex.quote(str(source))}",
+                _make(source),
                 need.service,
             )
+
+
+def _make(source: Path) -> str:
+    if source.is_relative_to("/dev"):
+        return "load the driver that makes the device, or take it out of the spec"
+    # Env files and single files are written by hand; a folder's name seldom has an ending.
+    return "write the file" if source.suffix else f"mkdir -p {shlex.quote(str(source))}"
 
 
 def _taken_ports(need: Needs) -> Iterator[Finding]:
@@ -162,6 +169,12 @@ def _create_secret(name: str) -> str:
     return f"systemd-ask-password -n {name} | podman secret create {name} -"
 
 
+def _fetch(image: str) -> str:
+    if image.startswith("localhost/"):
+        return f"build it: podman build --tag {shlex.quote(image)} FOLDER"
+    return f"podman pull {shlex.quote(image)}"
+
+
 def _missing_images(runner: Runner, needs: Sequence[Needs]) -> Iterator[Finding]:
     for image in {need.image: need for need in needs if need.image}.values():
         try:
@@ -173,6 +186,6 @@ def _missing_images(runner: Runner, needs: Sequence[Needs]) -> Iterator[Finding]
             yield warning(
                 "no-image",
                 f"{image.image} is not on this machine, and `pull` forbids to fetch it",
-                f"podman pull {shlex.quote(image.image)}",
+                _fetch(image.image),
                 image.service,
             )

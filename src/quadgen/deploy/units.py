@@ -30,6 +30,8 @@ _PROPERTIES = (
 _RELOAD_TIMEOUT = 120.0
 # A stop lasts as long as the unit's TimeoutStopSec at most; several are stopped at once.
 _STOP_TIMEOUT = 900.0
+# systemctl(1): the status for a unit that is not loaded; the others were stopped all the same.
+_NOT_LOADED = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -133,8 +135,10 @@ def stop_units(runner: Runner, names: Sequence[str]) -> None:
         HostError: One of them cannot be stopped.
     """
     if names:
-        argv = ["systemctl", "--user", "stop", "--", *names]
-        runner.run(argv, timeout=_STOP_TIMEOUT).check(f"stop it by hand: systemctl --user stop {names[0]}")
+        done = runner.run(["systemctl", "--user", "stop", "--", *names], timeout=_STOP_TIMEOUT)
+        # A unit whose file was installed without the manager is one that it does not know.
+        if done.status != _NOT_LOADED:
+            done.check(f"stop it by hand: systemctl --user stop {names[0]}")
 
 
 def forget_units(runner: Runner, names: Sequence[str]) -> None:

@@ -74,14 +74,19 @@ class DryRun:
     missing: tuple[str, ...]
     failure: str = ""
 
-    def findings(self) -> Iterator[Finding]:
-        """The same for the user."""
+    def findings(self, services: Mapping[str, Sequence[str]] | None = None) -> Iterator[Finding]:
+        """The same for the user.
+
+        Args:
+            services: The spec's services that each file is for.
+        """
         for message in self.messages:
             yield Finding(
                 severity="error" if message.error else "warning",
                 code="quadlet-error" if message.error else "quadlet-warning",
                 message=f"{message.file}: Quadlet says: {message.text}",
                 remedy=_remedy(message.text) if message.error else "",
+                path=_path((services or {}).get(message.file, ())),
             )
         for file in self.missing:
             yield Finding(
@@ -89,7 +94,12 @@ class DryRun:
                 code="quadlet-nothing-made",
                 message=f"{file}: Quadlet makes no service of it{self.failure and ': ' + self.failure}",
                 remedy="look at the file with `quadgen render`",
+                path=_path((services or {}).get(file, ())),
             )
+
+
+def _path(services: Sequence[str]) -> tuple[str, ...]:
+    return ("service", services[0]) if services else ()
 
 
 def dry_run(

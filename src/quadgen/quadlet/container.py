@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 from quadgen.quadlet.assignment import Assignment
@@ -128,10 +129,14 @@ def _files(service: Service) -> Iterator[Assignment]:
         yield _set(service, "Volume", str(volume), "volumes")
     for source, target in _caches(service):
         yield _set(service, "Volume", f"{source}.volume:{target}")
-    taken = {volume.target for volume in service.volumes}
     for path in dict.fromkeys((service.model, *service.lora.values())):
-        if path.startswith("/") and path not in taken:
+        if path.startswith("/") and not mounted(service, path):
             yield _set(service, "Volume", f"{path}:{path}:ro", "model")
+
+
+def mounted(service: Service, path: str) -> bool:
+    """Whether one of the user's volumes brings a path of the container."""
+    return any(PurePosixPath(path).is_relative_to(volume.target) for volume in service.volumes)
 
 
 def _caches(service: Service) -> Iterator[tuple[str, str]]:

@@ -146,7 +146,9 @@ def _merge(under: dict[str, Any], over: dict[str, Any]) -> dict[str, Any]:
 
 
 def _companion(kind: str, name: str, table: dict[str, Any], findings: list[Finding]) -> Companion | None:
-    sections: dict[str, dict[str, Any]] = {"Unit": {}, COMPANIONS[kind]: {}, "Service": {}, "Install": {}}
+    sections: dict[str, dict[str, Any]] = {
+        name: {} for name in ("Unit", COMPANIONS[kind], "Service", "Install", "Quadlet")
+    }
     for key, value in table.items():
         if isinstance(value, dict) and key in sections:
             sections[key].update(value)
