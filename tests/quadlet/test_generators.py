@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from quadgen.quadlet.assignment import Assignment
 from quadgen.quadlet.keys import find_key, key_names, section_since
 from quadgen.quadlet.lower import lower
+from quadgen.quadlet.version import PodmanVersion
 
 if TYPE_CHECKING:
     from tests.quadlet.conftest import Generator
@@ -191,3 +192,132 @@ def test_a_single_value_with_quotes_arrives(generator: Generator, text: str) -> 
     assert flag_values(convert_one(generator, [Assignment("Container", "HostName", text)]), "--hostname") == [
         text
     ]
+
+
+# What must reach Podman, in whatever form, from every release that can: keys, flag, and its values.
+ARRIVING: dict[str, tuple[dict[str, Value], str, list[str]]] = {
+    "several ulimits": ({"Ulimit": ("core=0", "stack=1")}, "--ulimit", ["core=0", "stack=1"]),
+    "bare variable": ({"Environment": ("HF_TOKEN", "A=b")}, "--env", ["A=b", "HF_TOKEN"]),
+    "bare label": ({"Label": ("x", "a=b")}, "--label", ["a=b", "x"]),
+    "auto-update": ({"AutoUpdate": "registry"}, "--label", ["io.containers.autoupdate=registry"]),
+    "entrypoint": ({"Entrypoint": ("a b", 'c"')}, "--entrypoint", [r'["a b", "c\""]']),
+    "empty entrypoint": ({"Entrypoint": ""}, "--entrypoint", [""]),
+    "quote at an end": ({"HealthCmd": 'curl "x"'}, "--health-cmd", ['curl "x"']),
+    "user by name": ({"User": "vllm"}, "--user", ["vllm"]),
+    "user and group": ({"User": "vllm", "Group": "5"}, "--user", ["vllm:5"]),
+    "user and group by number": ({"User": "7", "Group": "5"}, "--user", ["7:5"]),
+    "port of another protocol": ({"PublishPort": ("8000:8000/sctp",)}, "--publish", ["8000:8000/sctp"]),
+    "port with addresses": (
+        {"PublishPort": ("[::1]:1:2", "127.0.0.1::3")},
+        "--publish",
+        ["127.0.0.1::3", "[::1]:1:2"],
+    ),
+    "exposed port": ({"ExposeHostPort": ("1/sctp", "2-3/udp")}, "--expose", ["1/sctp", "2-3/udp"]),
+    "tmpfs": ({"Tmpfs": ("/a:size=1", "/b:x:y")}, "--tmpfs", ["/a:size=1", "/b:x:y"]),
+    "anonymous volume": ({"Mount": "type=volume,destination=/x"}, "--mount", ["type=volume,destination=/x"]),
+    "bare mount parameter": (
+        {"Mount": "type=bind,source=/a,destination=/b,ro"},
+        *("--mount", ["type=bind,source=/a,destination=/b,ro"]),
+    ),
+    "quotes of CSV": (
+        {"Mount": 'type=bind,"source=/a,b",destination=/b'},
+        *("--mount", ['type=bind,"source=/a,b",destination=/b']),
+    ),
+    "environment file": ({"EnvironmentFile": "/srv/a b"}, "--env-file", ["/srv/a b"]),
+    "device": ({"AddDevice": ("nvidia.com/gpu=0", "/dev/a b")}, "--device", ["/dev/a b", "nvidia.com/gpu=0"]),
+    "masks": ({"Mask": ("/a:/b",)}, "--security-opt", ["mask=/a:/b"]),
+}
+
+
+@pytest.mark.parametrize(("keys", "flag", "expected"), ARRIVING.values(), ids=ARRIVING)
+def test_every_release_hands_on_the_same(
+    generator: Generator, keys: dict[str, Value], flag: str, expected: list[str]
+) -> None:
+    argv = convert_one(generator, [Assignment("Container", key, value) for key, value in keys.items()])
+    assert sorted(flag_values(argv, flag)) == expected
+
+
+# As above, for flags that the generator writes too: key, value, the first release that can, the last flag.
+LAST: dict[str, tuple[str, Value, str, str]] = {
+    "cgroups": ("CgroupsMode", "enabled", "4.4", "--cgroups=enabled"),
+    "log driver": ("LogDriver", "k8s-file", "4.4", "--log-driver=k8s-file"),
+    "readiness": ("Notify", "healthy", "4.7", "--sdnotify=healthy"),
+}
+
+
+@pytest.mark.parametrize(("key", "value", "since", "expected"), LAST.values(), ids=LAST)
+def test_the_last_flag_says_what_is_meant(
+    generator: Generator, key: str, value: Value, since: str, expected: str
+) -> None:
+    given = [Assignment("Container", key, value)]
+    if generator.version < PodmanVersion.parse(since):
+        assert lower(given, generator.version).findings
+        return
+    assert last_flag(convert_one(generator, given), expected.partition("=")[0]) == expected
+
+
+def test_temporary_folders_stay_writable_in_a_read_only_container(generator: Generator) -> None:
+    argv = convert_one(generator, [Assignment("Container", "ReadOnly", value=True)])
+    assert "--read-only" in argv
+    # Podman's own default is true.
+    assert last_flag(argv, "--read-only-tmpfs") in (None, "--read-only-tmpfs=true")
+
+
+def last_flag(argv: list[str], flag: str) -> str | None:
+    """The last word of a flag, as one word with its value."""
+    found = [
+        f"{flag}={value}" if word == flag else word
+        for word, value in pairwise(argv)
+        if word.split("=")[0] == flag
+    ]
+    return found[-1] if found else None
+
+
+def test_volumes_with_blanks_keep_their_paths(generator: Generator) -> None:
+    lowered = lower(
+        [
+            Assignment("Container", "Image", "localhost/image:x"),
+            Assignment("Container", "Volume", ("/srv/my models:/m:ro", "/srv/a:/a", "hf.volume:/hf")),
+        ],
+        generator.version,
+    )
+    done = generator.convert({"a.container": lowered.text(), "hf.volume": "[Volume]\n"})
+    argv = done.argv("a.service")
+    assert sorted(flag_values(argv, "-v") + flag_values(argv, "--volume")) == [
+        "/srv/a:/a",
+        "/srv/my models:/m:ro",
+        "systemd-hf:/hf",
+    ]
+    assert 'RequiresMountsFor="/srv/my models"\n' in done.services["a.service"]
+    assert "RequiresMountsFor=/srv/my models\n" not in done.services["a.service"]
+
+
+def test_units_are_ordered_after_the_services_of_other_units(generator: Generator) -> None:
+    given = [
+        Assignment("Unit", "After", ("b.container", "c.volume", "d.service")),
+        Assignment("Container", "Image", "localhost/image:x"),
+    ]
+    other = "[Container]\nImage=localhost/image:x\n"
+    units = {
+        "a.container": lower(given, generator.version).text(),
+        "b.container": other,
+        "c.volume": "[Volume]\n",
+    }
+    assert "After=b.service c-volume.service d.service\n" in generator.convert(units).services["a.service"]
+
+
+def test_pods_keep_their_environment(generator: Generator) -> None:
+    given = [
+        Assignment("Pod", "PodName", "x"),
+        Assignment("Pod", "PodmanArgs", ("--label", "")),
+        Assignment("Service", "Environment", (("A", "b"),)),
+    ]
+    lowered = lower(given, generator.version)
+    if generator.version < section_since("Pod"):
+        assert lowered.findings
+        return
+    done = generator.convert({"a.pod": lowered.text()})
+    service = done.services["a-pod.service"]
+    assert "Environment=A=b\n" in service
+    assert "Environment=PODMAN_SYSTEMD_UNIT=%n\n" in service
+    assert flag_values(done.argv("a-pod.service", "ExecStartPre"), "--label") == [""]

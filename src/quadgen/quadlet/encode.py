@@ -10,13 +10,14 @@ Checked by sending random values through the packaged generators and systemd (te
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterable
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TypeAlias
 
 from quadgen.errors import EncodeError
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable
+# From what the reader shall get to the text of the unit file.
+Encoder: TypeAlias = Callable[..., str]
 
 # The kernel's MAX_ARG_STRLEN, 32 pages, counts the closing NUL.
 MAX_WORD_BYTES = 131_071

@@ -29,6 +29,7 @@ ORDER = ("Unit", "Container", "Pod", "Volume", "Network", "Image", "Build", "Qua
 _JSON_KEYS = frozenset(("Entrypoint", "HealthCmd", "HealthStartupCmd"))
 _QUADLET_SECTION = PodmanVersion(5, 3)
 _LOG_DRIVER = PodmanVersion(4, 5)
+_NEVER = PodmanVersion(999, 0)
 _OCTAL = PodmanVersion(5, 4)
 _POD_ENVIRONMENT = PodmanVersion(5, 6)
 # What the generator adds of its own to the command: names, paths, flags.
@@ -201,8 +202,11 @@ _ENCODERS: dict[str, Callable[[str, str], str]] = {
 
 
 def _flag_lines(one: Assignment, key: Key, case: Case, value: str, doubled: str) -> list[_Line]:
-    if key.form is None or not _has_podman_args(one.section, case.version):
+    if key.form is None:
         raise too_old(f"{key.name} in [{key.section}]", case, str(key.since))
+    if not _has_podman_args(one.section, case.version):
+        since = max(key.since, _podman_args_since(one.section))
+        raise too_old(f"{key.name}={encode.shown(value)} in [{key.section}]", case, str(since))
     if key.form_since and case.version < key.form_since:
         raise too_old(f"{key.name} in [{key.section}]", case, str(key.form_since))
     if key.form.endswith("V"):
@@ -215,8 +219,12 @@ def _flag_lines(one: Assignment, key: Key, case: Case, value: str, doubled: str)
 
 
 def _has_podman_args(section: str, version: PodmanVersion) -> bool:
+    return version >= _podman_args_since(section)
+
+
+def _podman_args_since(section: str) -> PodmanVersion:
     key = find_key(section, "PodmanArgs")
-    return key is not None and version >= key.since
+    return key.since if key else _NEVER
 
 
 def _mount_dependency(one: Assignment, value: str, doubled: str) -> list[_Line]:
