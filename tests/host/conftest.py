@@ -17,10 +17,10 @@ sys.path.insert(0, str(CHECKOUT / "scripts"))
 import testhost  # noqa: E402  scripts/ is no package
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
 GENERATOR = "/usr/libexec/podman/quadlet"
-# Stands for Podman, and for a command before it: notes its words, each ended by NUL, under the name of its unit.
+# Stands for Podman, and for a command before it: notes its words, each ended by NUL, under its unit's name.
 # What Podman does at the end of a unit it leaves out.
 RECORDER = """#!/bin/sh
 case $1 in
@@ -71,7 +71,7 @@ class BootedHost:
         """The path of the recorder of the next `record`."""
         return str(self._folder() / "podman")
 
-    def record(self, units: Mapping[str, str], properties: tuple[str, ...] = ()) -> Recorded:
+    def record(self, units: Mapping[str, str], *properties: str, must_start: bool = True) -> Recorded:
         """Start container units, given by name and text, with the recorder in the place of Podman.
 
         They are of Type=oneshot and wait for no network, so that they are over when `systemctl start` is.
@@ -82,12 +82,14 @@ class BootedHost:
         self.user("systemctl", "--user", "daemon-reload")
         services = [name.replace(".container", ".service") for name in units]
         for first in range(0, len(services), 500):
-            self.user("systemctl", "--user", "start", *services[first : first + 500])
+            started = self.host.run(
+                ["systemctl", "--user", "start", *services[first : first + 500]], timeout=300
+            )
+            assert started.returncode == 0 or not must_start, started.stderr[-2000:]
         shown = {name: self._show(name, properties) for name in services if properties}
         self.user("sh", "-c", f"rm -r ~/{UNITS} && systemctl --user daemon-reload")
-        return Recorded(
-            {path.name: path.read_bytes().split(b"\0")[:-1] for path in (folder / "seen").iterdir()}, shown
-        )
+        words = {path.name: path.read_bytes().split(b"\0")[:-1] for path in (folder / "seen").iterdir()}
+        return Recorded(words, shown)
 
     def _folder(self) -> Path:
         return self.shared / f"run-{len(list(self.shared.iterdir()))}"
@@ -104,7 +106,7 @@ class BootedHost:
             (folder / "units" / name).write_text(content, encoding="utf-8")
         return folder
 
-    def _show(self, name: str, properties: tuple[str, ...]) -> str:
+    def _show(self, name: str, properties: Iterable[str]) -> str:
         return self.user("systemctl", "--user", "show", f"--property={','.join(properties)}", name)
 
 
