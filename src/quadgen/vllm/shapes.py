@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import ast
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
@@ -31,7 +31,9 @@ class ShapeError(Exception):
         choices: Every value that would fit, where they can be listed.
     """
 
-    def __init__(self, expected: str, path: tuple[str | int, ...] = (), choices: tuple[Any, ...] = ()) -> None:
+    def __init__(
+        self, expected: str, path: tuple[str | int, ...] = (), choices: tuple[Any, ...] = ()
+    ) -> None:
         super().__init__(expected)
         self.expected = expected
         self.path = path
@@ -48,53 +50,30 @@ class Shape:
     name: str = ""
 
 
-@lru_cache(maxsize=None)
-def parse_type(text: str) -> Shape:
-    """Read a type as the catalogs write it: `list[int] | None`, `Optional[Literal['a', 'b']]`."""
-    return _shape(ast.parse(text, mode="eval").body)
+@cache
+def parse_type(text: str, choices: tuple[Any, ...] = ()) -> Shape:
+    """Read a type as the catalog writes it.
+
+    Args:
+        text: Such as `list[int | text] | none`; a name that is none of these is an enumeration or a class.
+        choices: The values that `choice` stands for.
+    """
+    return _shape(ast.parse(text, mode="eval").body, choices)
 
 
-_PLAIN: Final = {
-    "bool": "bool",
-    "int": "int",
-    "float": "float",
-    "str": "str",
-    "dict": "dict",
-    "Any": "any",
-    "None": "none",
-    "NoneType": "none",
-    "Path": "str",
-}
+_PLAIN: Final = frozenset({"bool", "int", "float", "text", "any", "none"})
 
 
-def _shape(node: ast.expr) -> Shape:
+def _shape(node: ast.expr, choices: tuple[Any, ...]) -> Shape:
     if isinstance(node, ast.BinOp):
-        return _union((_shape(node.left), _shape(node.right)))
+        return _union((_shape(node.left, choices), _shape(node.right, choices)))
     if isinstance(node, ast.Subscript):
-        return _generic(_last_name(node.value), _elements(node.slice))
-    if isinstance(node, ast.Constant) and node.value is None:
-        return Shape("none")
-    name = _last_name(node)
-    return Shape(_PLAIN.get(name, "named"), name=name)
-
-
-def _last_name(node: ast.expr) -> str:
-    return node.attr if isinstance(node, ast.Attribute) else ast.unparse(node)
-
-
-def _elements(node: ast.expr) -> list[ast.expr]:
-    return list(node.elts) if isinstance(node, ast.Tuple) else [node]
-
-
-def _generic(name: str, arguments: list[ast.expr]) -> Shape:
-    if name == "Literal":
-        return Shape("literal", values=tuple(ast.literal_eval(argument) for argument in arguments))
-    inner = tuple(_shape(argument) for argument in arguments)
-    if name == "Optional":
-        return _union((*inner, Shape("none")))
-    if name == "Union":
-        return _union(inner)
-    return Shape(name.lower(), inner=inner)
+        inner = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+        return Shape(ast.unparse(node.value), tuple(_shape(part, choices) for part in inner))
+    name = ast.unparse(node)
+    if name == "choice":
+        return Shape("literal", values=choices)
+    return Shape(name if name in _PLAIN else "named", name=name)
 
 
 def _union(parts: tuple[Shape, ...]) -> Shape:
@@ -119,12 +98,11 @@ _WORDS: Final = {
     "bool": "true or false",
     "int": "an integer",
     "float": "a number",
-    "str": "text",
+    "text": "text",
     "any": "any value",
     "none": "nothing",
     "tuple": "a list",
 }
-
 
 
 def coerce(shape: Shape, value: Any, named: Callable[[str, Any], Any]) -> Any:
@@ -174,7 +152,7 @@ _EXACT: Final = {
     "bool": bool,
     "int": int,
     "float": float,
-    "str": str,
+    "text": str,
     "dict": dict,
     "none": type(None),
 }
@@ -191,7 +169,9 @@ def _coerce_container(shape: Shape, value: Any, named: Callable[[str, Any], Any]
     inners = shape.inner if shape.kind == "tuple" else shape.inner * len(value)
     if len(inners) != len(value):
         raise ShapeError(f"a list of {len(inners)}")
-    return [_at(index, inner, item, named) for index, (inner, item) in enumerate(zip(inners, value, strict=True))]
+    return [
+        _at(index, inner, item, named) for index, (inner, item) in enumerate(zip(inners, value, strict=True))
+    ]
 
 
 def _at(key: str | int, shape: Shape, value: Any, named: Callable[[str, Any], Any]) -> Any:
@@ -237,7 +217,7 @@ def _float(shape: Shape, value: Any) -> float:
     raise ShapeError(describe(shape))
 
 
-def _str(shape: Shape, value: Any) -> str:
+def _text(shape: Shape, value: Any) -> str:
     if isinstance(value, str):
         return value
     raise ShapeError(describe(shape))
@@ -260,7 +240,7 @@ _SCALARS: Final[dict[str, Callable[[Shape, Any], Any]]] = {
     "bool": _bool,
     "int": _int,
     "float": _float,
-    "str": _str,
+    "text": _text,
     "none": _none,
     "literal": _literal,
     "any": lambda _shape, value: value,
