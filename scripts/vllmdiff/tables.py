@@ -160,13 +160,18 @@ class Tables:
         special = SPECIAL_PARTS.get(key.name)
         if special:
             return special(self)
-        return self._typed(parse_type(key.type, key.choices), key)
+        return self._typed(parse_type(key.type, key.choices, any_case=key.any_case), key)
 
     def _typed(self, shape: Shape, key: JsonKey) -> Any:
         if shape.kind == "union":
             return self._typed(self.chance.choice([part for part in shape.inner if part.kind != "none"]), key)
         if shape.kind == "literal":
-            return self.chance.choice(shape.values)
+            value = self.chance.choice(shape.values)
+            return (
+                value.lower()
+                if shape.any_case and isinstance(value, str) and self.chance.random() < 0.3
+                else value
+            )
         if shape.kind in {"list", "tuple"}:
             count = len(shape.inner) if shape.kind == "tuple" else self.chance.randint(0, 2)
             inner = shape.inner if shape.kind == "tuple" else shape.inner * count
@@ -349,25 +354,6 @@ NAMED_TEXT: dict[str, names.NameKind] = {
     "load-format": "load-format",
 }
 NAMED_TYPES: dict[str, Callable[[str], tuple[Any, ...]]] = {
-    "AttentionBackendEnum": lambda release: (
-        *names.known("attention-backend", release),
-        "auto",
-        "flash_attn",
-    ),
-    "MLAPrefillBackendEnum": lambda release: names.known("mla-prefill-backend", release) or ("FLASHINFER",),
-    "CompilationMode": lambda _release: (0, 1, 2, 3, "none", "VLLM_COMPILE", "stock_torch_compile", 4),
-    "CUDAGraphMode": lambda _release: (
-        0,
-        1,
-        2,
-        "NONE",
-        "full",
-        "FULL_DECODE_ONLY",
-        "full_and_piecewise",
-        3,
-        "x",
-    ),
-    "DynamicShapesType": lambda _release: ("backed", "unbacked", "backed_size_oblivious", "BACKED"),
     "QuantSpec": lambda release: (*names.known("quantization-shorthand", release), "x", {}),
     "QuantKey": lambda release: names.known("quantization-key", release) or ("x",),
 }

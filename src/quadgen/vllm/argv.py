@@ -10,8 +10,9 @@ from quadgen.findings import Finding
 from quadgen.vllm import catalog as catalogs
 from quadgen.vllm.entries import Entries, read_entries
 from quadgen.vllm.json_options import JsonProblem
+from quadgen.vllm.reading import UnfitValueError
 from quadgen.vllm.structure import structural_words
-from quadgen.vllm.values import ValueProblem, read_value
+from quadgen.vllm.values import read_value
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from quadgen.vllm.catalog import Catalog
     from quadgen.vllm.entries import Entry
     from quadgen.vllm.option import Option
-    from quadgen.vllm.values import Reading
+    from quadgen.vllm.reading import Reading
 
 Command: TypeAlias = Literal["serve", "launch render"]
 
@@ -122,13 +123,13 @@ def read_arguments(invocation: Invocation, catalog: Catalog) -> Arguments:
             reading = read_value(entry.option, entry.value, catalog)
             words += option_words(entry.option, reading)
             values[entry.option.name] = reading.value
-        except ValueProblem as problem:
+        except UnfitValueError as problem:
             _report(entries, entry, problem)
     keys = {name: entry.key for name, entry in entries.rows.items()}
     return Arguments(tuple(words), values, keys, tuple(entries.findings))
 
 
-def _report(entries: Entries, entry: Entry, problem: ValueProblem) -> None:
+def _report(entries: Entries, entry: Entry, problem: UnfitValueError) -> None:
     """A value that must not be shown is not shown, whatever is wrong with it."""
     for row in problem.problems:
         place = ".".join(map(str, (entry.option.name, *row.path)))
@@ -144,7 +145,7 @@ def option_words(option: Option, reading: Reading) -> list[str]:
     """An option and its words, so that vLLM's parser takes each word for what it is.
 
     Raises:
-        ValueProblem: The parser would take one of several values for an option.
+        UnfitValueError: The parser would take one of several values for an option.
     """
     flag = option.flags[0]
     if option.kind in {"flag", "boolean"}:
@@ -160,12 +161,12 @@ def option_words(option: Option, reading: Reading) -> list[str]:
             problem = JsonProblem(
                 "value-leading-dash", (), f'"{word}" in a list looks like an option to vLLM', ""
             )
-            raise ValueProblem(problem)
+            raise UnfitValueError(problem)
     return [flag, *reading.words]
 
 
 def _pair(flag: str, word: str) -> list[str]:
-    """argparse reads a word with a leading dash as an option, unless it is joined to its own.
+    """The parser reads a word with a leading dash as an option, unless it is joined to its own.
 
     An empty word is joined as well: Quadlet's generator ends the list at one.
     """
@@ -173,5 +174,5 @@ def _pair(flag: str, word: str) -> list[str]:
 
 
 def _is_negative_integer(word: str) -> bool:
-    """argparse takes these for numbers; one with a point would be read as a dotted JSON key."""
+    """The parser takes these for numbers; one with a point would be read as a dotted JSON key."""
     return word[1:].isdigit() and word.isascii()

@@ -9,6 +9,7 @@ from quadgen.vllm import (
     catalog as catalogs,
 )
 from quadgen.vllm import (
+    rules_devices,
     rules_frontend,
     rules_memory,
     rules_other,
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
 RULES: tuple[Rule, ...] = (
     *rules_frontend.RULES,
     *rules_parallel.RULES,
+    *rules_devices.RULES,
     *rules_memory.RULES,
     *rules_speculative.RULES,
     *rules_other.RULES,

@@ -68,7 +68,7 @@ def read_entries(options: Mapping[str, Any], catalog: Catalog, command: str = "s
     for key, value in options.items():
         match = catalog.find(key) if _is_name(key) else None
         if match is None or (command != "serve" and not match.option.renders):
-            entries.findings.append(unknown_option(key, value, catalog, command))
+            entries.findings.append(unknown_option(key, catalog, command))
         else:
             _add(entries, key, value, match)
     return entries

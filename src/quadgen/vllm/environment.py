@@ -133,7 +133,8 @@ HABITS: Final = (
         _is_port,
         "error",
         "vllm-port",
-        "VLLM_PORT is for vLLM's inner connections; the API's own port there ends in 'address already in use'",
+        "VLLM_PORT is for vLLM's inner connections; the API's own port there ends in 'address already in"
+        " use'",
         "take it out; listen says where the API is",
     ),
     Habit(

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 from quadgen.vllm import names
 from quadgen.vllm.json_rules import broken_rules
-from quadgen.vllm.shapes import ShapeError, coerce, parse_type
+from quadgen.vllm.shapes import ShapeError, coerce, listed, parse_type
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
     from quadgen.vllm.catalog import Catalog
     from quadgen.vllm.option import JsonClass, JsonKey
@@ -72,9 +72,11 @@ _NAME_TABLES: Final[dict[str, tuple[names.NameKind, bool]]] = {
     "targets": ("quantization-shorthand", True),
 }
 
-_COMPILATION_MODES: Final = ("NONE", "STOCK_TORCH_COMPILE", "DYNAMO_TRACE_ONCE", "VLLM_COMPILE")
-_CUDAGRAPH_MODES: Final = ("NONE", "PIECEWISE", "FULL", "FULL_DECODE_ONLY", "FULL_AND_PIECEWISE")
-_DYNAMIC_SHAPES: Final = ("backed", "unbacked", "backed_size_oblivious")
+# A table of attention backends; vLLM turns each into upper case.
+_ANY_CASE: Final = frozenset({"backend_per_kind"})
+
+# The attention backends, for which "auto" means none in particular.
+_AUTO: Final = frozenset({"backend", "attention_backend"})
 
 
 class ObjectReader:
@@ -98,7 +100,7 @@ class ObjectReader:
         for key, item in value.items():
             if key in shape.keys:
                 self._read_key(name, shape.keys[key], item, (*path, key), read)
-            else:
+            elif not shape.open:
                 self._unknown(shape, key, (*path, key))
         self._required(shape, read, path)
         if len(self.problems) == found:
@@ -124,7 +126,10 @@ class ObjectReader:
             item = item.lower().replace("-", "_")
         if owner == "IrOpPriorityConfig" and isinstance(item, str):
             item = item.replace(" ", "").split(",")
-        shape = parse_type(key.type, key.choices)
+        if key.name in _AUTO and "FLASH_ATTN" in key.choices and str(item).lower() == "auto":
+            return None
+        any_case = key.any_case or key.name in _ANY_CASE
+        shape = parse_type(key.type, key.choices, any_case=any_case)
         read = coerce(shape, item, lambda name, inner: self._named(name, inner, path))
         self._entries(key.name, read)
         return read
@@ -137,12 +142,11 @@ class ObjectReader:
         known = names.known(kind, self._catalog.release)
         for key, value in read.items():
             if (value if of_values else key) not in known:
-                raise ShapeError("one of " + ", ".join(known), (key,) if of_values else (), choices=known)
+                raise ShapeError(listed(known), (key,) if of_values else (), choices=known)
 
     def _named(self, name: str, value: Any, path: tuple[str | int, ...]) -> Any:
-        special = _NAMED.get(name)
-        if special is not None:
-            return special(value, self._catalog.release)
+        if name == "QuantKey":
+            return _quant_key(value, self._catalog.release)
         if name == "QuantSpec" and isinstance(value, str):
             return _quant_shorthand(value, str(path[-1]), self._catalog.release)
         if not isinstance(value, dict):
@@ -197,51 +201,16 @@ def _shown(value: Any) -> str:
         return f'"{value}"'
     if isinstance(value, bool):
         return str(value).lower()
-    return {dict: "a table", list: "a list"}.get(type(value), str(value))
-
-
-def _attention_backend(value: Any, release: str) -> str | None:
-    if isinstance(value, str) and value.lower() == "auto":
-        return None
-    return _by_name(value, names.known("attention-backend", release))
-
-
-def _mla_prefill_backend(value: Any, release: str) -> str:
-    return _by_name(value, names.known("mla-prefill-backend", release))
-
-
-def _by_name(value: Any, members: tuple[str, ...]) -> str:
-    if isinstance(value, str) and value.upper() in members:
-        return value.upper()
-    raise ShapeError("one of " + ", ".join(members), choices=members)
-
-
-def _compilation_mode(value: Any, _release: str) -> str:
-    return _by_number(value, _COMPILATION_MODES, 4)
-
-
-def _cudagraph_mode(value: Any, _release: str) -> str:
-    return _by_number(value, _CUDAGRAPH_MODES, 3)
-
-
-def _by_number(value: Any, members: tuple[str, ...], numbered: int) -> str:
-    """A member by its name in any case, or one of the first members by its number."""
-    if isinstance(value, (int, float)) and value in range(numbered):
-        return members[int(value)]
-    return _by_name(value, members)
-
-
-def _dynamic_shapes(value: Any, _release: str) -> str:
-    if value in _DYNAMIC_SHAPES:
-        return str(value)
-    raise ShapeError("one of " + ", ".join(_DYNAMIC_SHAPES), choices=_DYNAMIC_SHAPES)
+    if isinstance(value, (dict, list)):
+        return "a table" if isinstance(value, dict) else "a list"
+    return str(value)
 
 
 def _quant_key(value: Any, release: str) -> str:
     members = names.known("quantization-key", release)
     if value in members:
         return str(value)
-    raise ShapeError("one of " + ", ".join(members), choices=members)
+    raise ShapeError(listed(members), choices=members)
 
 
 # These two shorthands say nothing about linear layers (vllm/config/quantization.py).
@@ -257,14 +226,4 @@ def _quant_shorthand(value: str, kind: str, release: str) -> str:
     members = (*shorthands, *names.known("quantization-key", release))
     if value in members:
         return value
-    raise ShapeError("one of " + ", ".join(members), choices=members)
-
-
-_NAMED: Final[dict[str, Callable[[Any, str], Any]]] = {
-    "AttentionBackendEnum": _attention_backend,
-    "MLAPrefillBackendEnum": _mla_prefill_backend,
-    "CompilationMode": _compilation_mode,
-    "CUDAGraphMode": _cudagraph_mode,
-    "DynamicShapesType": _dynamic_shapes,
-    "QuantKey": _quant_key,
-}
+    raise ShapeError(listed(members), choices=members)

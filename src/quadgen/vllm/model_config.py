@@ -202,7 +202,8 @@ RULES: Final = (
         code="context-parallel-heads",
         about=("decode-context-parallel-size",),
         broken=_dcp,
-        message="decode-context-parallel-size {decode-context-parallel-size} does not fit the model's key and value heads",
+        message="decode-context-parallel-size {decode-context-parallel-size} does not fit the model's key"
+        " and value heads",
     ),
     Rule(
         fact="D23",
@@ -282,7 +283,7 @@ RULES: Final = (
 
 
 def model_findings(settings: Settings) -> Iterator[Finding]:
-    """What the model's `config.json` says about the options; without it, one note that names what was not checked.
+    """What the model's `config.json` says about the options; without it, one note on what was not checked.
 
     Args:
         settings: What vLLM sees of the service.

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from quadgen.vllm.argv import Arguments, Invocation
     from quadgen.vllm.catalog import Catalog
 
-# How a broken rule shows itself: in the parser, just after it, while the engine is configured, once the engine
-# runs, or not at all: vLLM goes on and does something else than was meant.
+# How a broken rule shows itself: in the parser, just after it, while the engine is configured, once the
+# engine runs, or not at all: vLLM goes on and does something else than was meant.
 Stage: TypeAlias = Literal["parse", "validate", "configure", "start", "silent"]
 
 
@@ -160,7 +160,7 @@ def broken(rules: Iterable[Rule], settings: Settings) -> Iterator[Finding]:
         rules: The rows.
         settings: What vLLM sees of the service.
     """
-    given = settings.values.keys() | {name for name in settings.invocation.env}
+    given = settings.values.keys() | set(settings.invocation.env)
     for rule in rules:
         if not given.isdisjoint(rule.about) and rule.holds_in(settings.release) and rule.broken(settings):
             yield rule.finding(settings)

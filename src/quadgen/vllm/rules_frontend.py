@@ -16,7 +16,7 @@ _HIGHEST_PORT: Final = 65535
 
 
 def _unregistered(s: Settings, option: names.NameKind, plugin: str) -> bool:
-    """A parser that is neither built in nor can come from a plugin (vLLM imports names of 4 letters and more)."""
+    """A parser that is neither built in nor from a plugin (vLLM imports those with 4 letters or more)."""
     value = s.get(option)
     imported = len(s.get(plugin) or "") > len("xyz")
     return bool(value) and not imported and value not in names.known(option, s.release)
@@ -141,7 +141,8 @@ RULES: Final = (
                 or bool(s.get("data-parallel-multi-port-external-lb"))
             )
         ),
-        message="grpc-port excludes grpc, headless, an api-server-count of 0 and the multi-port load balancer",
+        message="grpc-port excludes grpc, headless, an api-server-count of 0 and the multi-port load"
+        " balancer",
         stage="validate",
     ),
     Rule(

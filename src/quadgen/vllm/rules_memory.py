@@ -53,7 +53,8 @@ RULES: Final = (
             s.values.get("enable-chunked-prefill") is False
             and _above(s, "max-model-len", "max-num-batched-tokens")
         ),
-        message="without chunked prefill, max-num-batched-tokens {max-num-batched-tokens} must reach max-model-len"
+        message="without chunked prefill, max-num-batched-tokens {max-num-batched-tokens} must reach"
+        " max-model-len"
         " {max-model-len}",
     ),
     Rule(
@@ -69,7 +70,8 @@ RULES: Final = (
         code="long-prefill",
         about=("long-prefill-token-threshold", "max-model-len"),
         broken=lambda s: _above(s, "long-prefill-token-threshold", "max-model-len"),
-        message="long-prefill-token-threshold {long-prefill-token-threshold} is above max-model-len {max-model-len}",
+        message="long-prefill-token-threshold {long-prefill-token-threshold} is above max-model-len"
+        " {max-model-len}",
     ),
     Rule(
         fact="M8",
@@ -84,7 +86,8 @@ RULES: Final = (
         code="cache-packed",
         about=("kv-cache-dtype",),
         broken=lambda s: _packed_cache(s) and s.part("attention-config", "flash_attn_version") is None,
-        message='kv-cache-dtype "{kv-cache-dtype}" forces FlashAttention 2 and keeps the first and last layers as they are',
+        message='kv-cache-dtype "{kv-cache-dtype}" forces FlashAttention 2 and keeps the first and last'
+        " layers as they are",
         remedy="say so with attention-config.flash_attn_version = 2, so that nothing is a surprise",
         stage="silent",
         severity="warning",
@@ -131,7 +134,8 @@ RULES: Final = (
                 or s.number("offload-prefetch-step") < 1
             )
         ),
-        message="prefetch offloading needs offload-group-size of at least offload-num-in-group {offload-num-in-group},"
+        message="prefetch offloading needs offload-group-size of at least offload-num-in-group"
+        " {offload-num-in-group},"
         " and offload-prefetch-step of at least 1",
     ),
     Rule(
@@ -142,7 +146,8 @@ RULES: Final = (
             (s.get("offload-backend") == "uva" and s.number("offload-group-size") > 0)
             or (s.get("offload-backend") != "uva" and _prefetch(s) and (s.get("cpu-offload-gb") or 0) > 0)
         ),
-        message="cpu-offload-gb and offload-group-size belong to two ways of offloading; vLLM uses one of them",
+        message="cpu-offload-gb and offload-group-size belong to two ways of offloading; vLLM uses one of"
+        " them",
         stage="silent",
         severity="warning",
     ),

@@ -149,7 +149,8 @@ RULES: Final = (
             )
             or (s.given("mm-encoder-fp8-scale-path") and s.given("mm-encoder-fp8-scale-save-path"))
         ),
-        message='FP8 scales of the encoder need mm-encoder-attn-dtype = "fp8", and are either loaded or saved',
+        message='FP8 scales of the encoder need mm-encoder-attn-dtype = "fp8", and are either loaded or'
+        " saved",
     ),
     Rule(
         fact="X10",
@@ -206,7 +207,8 @@ RULES: Final = (
                 or s.number("prefill-context-parallel-size", 1) > 1
             )
         ),
-        message="enable-return-routed-experts needs prefix caching, one pipeline stage and no context parallelism",
+        message="enable-return-routed-experts needs prefix caching, one pipeline stage and no context"
+        " parallelism",
         since="0.22",
     ),
     Rule(
@@ -214,7 +216,8 @@ RULES: Final = (
         code="environ-validation-image",
         about=("fail-on-environ-validation",),
         broken=lambda s: bool(s.get("fail-on-environ-validation")),
-        message="official images of 0.21 to 0.25 set variables that this vLLM does not know, and refuse to start",
+        message="official images of 0.21 to 0.25 set variables that this vLLM does not know, and refuse"
+        " to start",
         remedy="leave fail-on-environ-validation out",
         since="0.21",
         until="0.26",
@@ -244,7 +247,8 @@ RULES: Final = (
         code="generation-config",
         about=("override-generation-config",),
         broken=lambda s: bool(s.get("override-generation-config")) and s.get("generation-config") == "auto",
-        message="every sampling default that is not overridden still comes from the model's generation_config.json",
+        message="every sampling default that is not overridden still comes from the model's"
+        " generation_config.json",
         remedy='set generation-config = "vllm" for vLLM\'s own defaults',
         stage="silent",
         severity="note",
@@ -254,7 +258,8 @@ RULES: Final = (
         code="generation-limit",
         about=("override-generation-config",),
         broken=_limits_tokens,
-        message="a token limit in override-generation-config is a default, not a ceiling: requests may ask for more",
+        message="a token limit in override-generation-config is a default, not a ceiling: requests may"
+        " ask for more",
         stage="silent",
         severity="note",
     ),
@@ -273,7 +278,8 @@ RULES: Final = (
         code="dev-mode",
         about=("VLLM_SERVER_DEV_MODE",),
         broken=lambda s: s.switched_on("VLLM_SERVER_DEV_MODE") and s.invocation.reachable,
-        message="VLLM_SERVER_DEV_MODE opens /sleep, /collective_rpc and more, without a key, to everybody who can connect",
+        message="VLLM_SERVER_DEV_MODE opens /sleep, /collective_rpc and more, without a key, to everybody"
+        " who can connect",
         remedy="listen on 127.0.0.1, or leave it out",
         stage="silent",
     ),
@@ -303,7 +309,8 @@ RULES: Final = (
         code="origins-credentials",
         about=("allow-credentials",),
         broken=lambda s: bool(s.get("allow-credentials")) and "*" in (s.get("allowed-origins") or ()),
-        message='allow-credentials with allowed-origins ["*"] lets every web page use the server as its visitor',
+        message='allow-credentials with allowed-origins ["*"] lets every web page use the server as its'
+        " visitor",
         remedy="name the origins",
         stage="silent",
         severity="warning",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from quadgen.vllm.rule import Rule
 
@@ -21,15 +21,17 @@ def _on(s: Settings, name: str) -> bool:
     return bool(s.get(name))
 
 
-def _external(s: Settings) -> bool:
+def is_external(s: Settings) -> bool:
+    """Whether ranks are balanced from outside, one process each."""
     return _on(s, "data-parallel-external-lb") or s.given("data-parallel-rank")
 
 
 def _modes(s: Settings) -> int:
-    return _on(s, _MULTI) + _external(s) + (_on(s, _HYBRID) or s.given("data-parallel-start-rank"))
+    return _on(s, _MULTI) + is_external(s) + (_on(s, _HYBRID) or s.given("data-parallel-start-rank"))
 
 
-def _world(s: Settings) -> int:
+def world_size(s: Settings) -> int:
+    """How many ranks there are over all nodes."""
     return (
         s.number(_DP, 1)
         * s.number("pipeline-parallel-size", 1)
@@ -70,23 +72,6 @@ def _bad_context(s: Settings) -> bool:
     return tp % dcp != 0 if pcp == 1 else dcp not in {1, pcp, tp * pcp}
 
 
-def _bad_devices(s: Settings) -> bool:
-    ids: list[Any] = s.get("device-ids") or []
-    mixed = len({type(entry) for entry in ids}) > 1
-    visible = s.env("CUDA_VISIBLE_DEVICES")
-    beyond = visible and any(isinstance(entry, int) and entry >= len(visible.split(",")) for entry in ids)
-    return len(set(ids)) < len(ids) or mixed or bool(beyond)
-
-
-def _ranges_broken(texts: list[str]) -> bool:
-    for text in texts:
-        for part in text.split(","):
-            low, _, high = part.partition("-")
-            if not low.strip().isdigit() or (high and (not high.strip().isdigit() or int(high) < int(low))):
-                return True
-    return False
-
-
 RULES: Final = (
     Rule(
         fact="D1",
@@ -125,8 +110,9 @@ RULES: Final = (
         fact="D4",
         code="nodes-world",
         about=("nnodes",),
-        broken=lambda s: s.number("nnodes", 1) > 1 and _world(s) % s.number("nnodes", 1) != 0,
-        message="nnodes {nnodes} must divide the product of the data, pipeline, tensor and prefill-context sizes",
+        broken=lambda s: s.number("nnodes", 1) > 1 and world_size(s) % s.number("nnodes", 1) != 0,
+        message="nnodes {nnodes} must divide the product of the data, pipeline, tensor and"
+        " prefill-context sizes",
     ),
     Rule(
         fact="D5",
@@ -163,22 +149,23 @@ RULES: Final = (
         fact="D7",
         code="external-size",
         about=_EXTERNAL,
-        broken=lambda s: _external(s) and s.number(_DP, 1) <= 1,
+        broken=lambda s: is_external(s) and s.number(_DP, 1) <= 1,
         message="external load balancing needs data-parallel-size above 1",
     ),
     Rule(
         fact="D7",
         code="external-local",
         about=(_LOCAL, *_EXTERNAL),
-        broken=lambda s: _external(s) and s.get(_LOCAL) not in {None, 1},
-        message="external load balancing has one rank a process: data-parallel-size-local must be 1 or left out",
+        broken=lambda s: is_external(s) and s.get(_LOCAL) not in {None, 1},
+        message="external load balancing has one rank a process: data-parallel-size-local must be 1 or"
+        " left out",
     ),
     Rule(
         fact="D9",
         code="hybrid-local",
         about=(_HYBRID,),
         broken=lambda s: (
-            _on(s, _HYBRID) and not _external(s) and not s.given(_LOCAL) and s.number("nnodes", 1) <= 1
+            _on(s, _HYBRID) and not is_external(s) and not s.given(_LOCAL) and s.number("nnodes", 1) <= 1
         ),
         message="data-parallel-hybrid-lb needs data-parallel-size-local",
     ),
@@ -197,7 +184,8 @@ RULES: Final = (
         code="data-parallel-local",
         about=(_LOCAL,),
         broken=lambda s: s.number(_LOCAL) > s.number(_DP, 1),
-        message="data-parallel-size-local {data-parallel-size-local} is above data-parallel-size {data-parallel-size}",
+        message="data-parallel-size-local {data-parallel-size-local} is above data-parallel-size"
+        " {data-parallel-size}",
     ),
     Rule(
         fact="D10",
@@ -214,7 +202,7 @@ RULES: Final = (
         code="fault-tolerance",
         about=("enable-fault-tolerance",),
         broken=lambda s: (
-            _on(s, "enable-fault-tolerance") and (not _external(s) or s.number("api-server-count", 1) > 1)
+            _on(s, "enable-fault-tolerance") and (not is_external(s) or s.number("api-server-count", 1) > 1)
         ),
         message="enable-fault-tolerance needs external load balancing and one API server",
     ),
@@ -243,8 +231,10 @@ RULES: Final = (
         code="multi-port",
         about=(_MULTI,),
         broken=lambda s: _on(s, _MULTI) and _multi_port_broken(s),
-        message="the multi-port load balancer needs a data-parallel-size of 2 or more, a local size that divides it,"
-        " ports of its own, key and certificate together, and neither grpc, uds, a rank nor several API servers",
+        message="the multi-port load balancer needs a data-parallel-size of 2 or more, a local size that"
+        " divides it,"
+        " ports of its own, key and certificate together, and neither grpc, uds, a rank nor several API"
+        " servers",
         stage="validate",
     ),
     Rule(
@@ -261,7 +251,8 @@ RULES: Final = (
                 <= 1
             )
         ),
-        message="enable-eplb needs enable-expert-parallel and more than one tensor, prefill-context or data rank",
+        message="enable-eplb needs enable-expert-parallel and more than one tensor, prefill-context or"
+        " data rank",
     ),
     Rule(
         fact="D14",
@@ -287,130 +278,18 @@ RULES: Final = (
         broken=lambda s: (
             s.given("elastic-ep-max-dp-size") and s.number("elastic-ep-max-dp-size") < s.number(_DP, 1)
         ),
-        message="elastic-ep-max-dp-size {elastic-ep-max-dp-size} is below data-parallel-size {data-parallel-size}",
+        message="elastic-ep-max-dp-size {elastic-ep-max-dp-size} is below data-parallel-size"
+        " {data-parallel-size}",
     ),
     Rule(
         fact="D16",
         code="context-parallel",
         about=("decode-context-parallel-size", "prefill-context-parallel-size"),
         broken=_bad_context,
-        message="decode-context-parallel-size {decode-context-parallel-size} does not fit tensor-parallel-size"
+        message="decode-context-parallel-size {decode-context-parallel-size} does not fit"
+        " tensor-parallel-size"
         " {tensor-parallel-size} and prefill-context-parallel-size {prefill-context-parallel-size}",
-        remedy="without prefill context it divides the tensor size; with it, it is 1, that size, or their product",
-    ),
-    Rule(
-        fact="D20",
-        code="gpus-too-few",
-        about=("tensor-parallel-size", "pipeline-parallel-size", "prefill-context-parallel-size", _DP),
-        broken=lambda s: (
-            s.invocation.gpu_count is not None
-            and s.number("nnodes", 1) == 1
-            and not _external(s)
-            and _world(s) > max(1, s.invocation.gpu_count)
-        ),
-        message="the parallel sizes need more GPUs than the service has",
-        remedy="give it more gpus, or lower the sizes",
-        reason="vLLM ends while it configures its workers",
-    ),
-    Rule(
-        fact="D20",
-        code="gpus-idle",
-        about=("tensor-parallel-size", "pipeline-parallel-size"),
-        broken=lambda s: (
-            s.invocation.gpu_count is not None
-            and s.number("nnodes", 1) == 1
-            and 0 < _world(s) < s.invocation.gpu_count
-        ),
-        message="the parallel sizes use fewer GPUs than the service has",
-        remedy="raise tensor-parallel-size or pipeline-parallel-size, or give it fewer gpus",
-        stage="silent",
-        severity="warning",
-    ),
-    Rule(
-        fact="seed 2",
-        code="tensor-parallel-uneven",
-        about=("tensor-parallel-size",),
-        broken=lambda s: s.number("tensor-parallel-size", 1) not in {1, 2, 4, 8, 16, 32, 64, 128},
-        message="few models have attention heads that {tensor-parallel-size} tensor-parallel ranks can share",
-        remedy="use pipeline-parallel-size for an uneven number of GPUs, and for GPUs without NVLink",
-        stage="silent",
-        severity="warning",
-    ),
-    Rule(
-        fact="D21",
-        code="numa-bind",
-        about=("numa-bind-nodes", "numa-bind-cpus"),
-        broken=lambda s: s.given("numa-bind-nodes", "numa-bind-cpus") and not _on(s, "numa-bind"),
-        message="numa-bind-nodes and numa-bind-cpus need numa-bind",
-        remedy="add numa-bind = true",
-    ),
-    Rule(
-        fact="D21",
-        code="numa-ranges",
-        about=("numa-bind-cpus",),
-        broken=lambda s: _ranges_broken(s.get("numa-bind-cpus") or []),
-        message="numa-bind-cpus takes ascending ranges such as 0-15 or 0,2-7",
-    ),
-    Rule(
-        fact="D22",
-        code="device-ids",
-        about=("device-ids", "CUDA_VISIBLE_DEVICES"),
-        broken=_bad_devices,
-        message="device-ids names a device twice, mixes numbers with UUIDs, or goes beyond CUDA_VISIBLE_DEVICES",
-        remedy="leave it out: the container sees only the service's gpus",
-    ),
-    Rule(
-        fact="D25",
-        code="ray-nsight",
-        about=("ray-workers-use-nsight",),
-        broken=lambda s: _on(s, "ray-workers-use-nsight") and s.get("distributed-executor-backend") != "ray",
-        message='ray-workers-use-nsight needs distributed-executor-backend = "ray"',
-    ),
-    Rule(
-        fact="seed 2",
-        code="ray-unencrypted",
-        about=("distributed-executor-backend", "data-parallel-backend"),
-        broken=lambda s: "ray" in {s.get("distributed-executor-backend"), s.get("data-parallel-backend")},
-        message="Ray's traffic is not encrypted and carries pickled objects",
-        remedy="keep it on a private network, and set VLLM_HOST_IP to the node's address there",
-        stage="silent",
-        severity="warning",
-    ),
-    Rule(
-        fact="H8",
-        code="nodes-network",
-        about=("nnodes", "data-parallel-address"),
-        broken=lambda s: (
-            (s.number("nnodes", 1) > 1 or s.given("data-parallel-address")) and not s.invocation.host_network
-        ),
-        message="several nodes reach each other only over the host's network",
-        remedy='set network = "host", and VLLM_HOST_IP in env',
-        reason="NCCL and vLLM use ports of their own choice",
-        stage="start",
-    ),
-    Rule(
-        fact="D24",
-        code="moonep",
-        about=("all2all-backend",),
-        broken=lambda s: (
-            s.get("all2all-backend") == "moonep"
-            and (
-                _on(s, "enable-eplb")
-                or s.get("expert-placement-strategy") == "round_robin"
-                or s.given("quantization")
-            )
-        ),
-        message='all2all-backend = "moonep" needs unquantized bfloat16, no enable-eplb and linear expert placement',
-        since="0.31",
-    ),
-    Rule(
-        fact="parallel.py",
-        code="all2all-removed",
-        about=("all2all-backend",),
-        broken=lambda s: s.get("all2all-backend") in {"pplx", "naive"},
-        message='all2all-backend "{all2all-backend}" is gone: vLLM falls back to allgather_reducescatter',
-        remedy="leave it out",
-        stage="silent",
-        severity="warning",
+        remedy="without prefill context it divides the tensor size; with it, it is 1, that size, or their"
+        " product",
     ),
 )

@@ -138,7 +138,8 @@ RULES: Final = (
             isinstance(field(s, "max_model_len"), int)
             and 0 < s.number("max-model-len") < field(s, "max_model_len")
         ),
-        message="max_model_len inside speculative-config is the drafter's, and above the target's {max-model-len}",
+        message="max_model_len inside speculative-config is the drafter's, and above the target's"
+        " {max-model-len}",
         remedy="leave it out",
         stage="silent",
         severity="warning",
@@ -164,7 +165,8 @@ RULES: Final = (
         code="speculative-tokens-default",
         about=_ABOUT,
         broken=lambda s: method(s) in _DRAFTED and bool(field(s, "model")) and _tokens(s) is None,
-        message="without a number of speculative tokens vLLM starts only if the drafter's config.json has n_predict",
+        message="without a number of speculative tokens vLLM starts only if the drafter's config.json has"
+        " n_predict",
         remedy="add spec-tokens",
         severity="warning",
     ),
@@ -205,7 +207,8 @@ RULES: Final = (
         code="speculative-vocabulary",
         about=("speculative-config",),
         broken=_heterogeneous,
-        message="use_heterogeneous_vocab goes with method draft_model, greedy drafts and no use_local_argmax_reduction",
+        message="use_heterogeneous_vocab goes with method draft_model, greedy drafts and no"
+        " use_local_argmax_reduction",
         since="0.25",
     ),
     Rule(
@@ -229,7 +232,8 @@ RULES: Final = (
         code="speculative-lora",
         about=("max-num-batched-tokens", "max-num-seqs"),
         broken=_lora_tokens,
-        message="with LoRA, max-num-batched-tokens {max-num-batched-tokens} must reach max-num-seqs {max-num-seqs}"
+        message="with LoRA, max-num-batched-tokens {max-num-batched-tokens} must reach max-num-seqs"
+        " {max-num-seqs}"
         " times one more than the speculative tokens",
     ),
     Rule(
@@ -277,7 +281,8 @@ RULES: Final = (
         code="speculative-drafter",
         about=_ABOUT,
         broken=_foreign_drafter,
-        message="the DFlash drafter's name does not fit the model: a drafter works with the one it was made for",
+        message="the DFlash drafter's name does not fit the model: a drafter works with the one it was"
+        " made for",
         stage="silent",
         severity="warning",
     ),

@@ -19,13 +19,13 @@ _INSTEAD: Final = {
     "VLLM_API_KEY": 'write api-key = "NAME" beside serve, and make the secret: podman secret create NAME -',
     "HF_TOKEN": 'write hf-token = "NAME" beside serve, and make the secret: podman secret create NAME -',
 }
-_SECRET_NAME: Final = (
+_NAME: Final = (
     r"(API_?KEY|SECRET|PASSWORD|PASSWD|ACCESS_KEY_ID|(?<!MAX_)(?<!NUM_)TOKEN|HUB_TOKEN|CREDENTIALS)$"
 )
 # Names that look secret and are not.
 _OPEN_NAMES: Final = frozenset({"HF_HUB_DISABLE_IMPLICIT_TOKEN"})
 # What tokens of well-known services look like.
-_TOKEN: Final = (
+_LOOK: Final = (
     r"(?<![A-Za-z0-9])(hf_[A-Za-z0-9]{30,}|sk-[A-Za-z0-9_-]{20,}|AKIA[A-Z0-9]{16}|gh[pousr]_[A-Za-z0-9]{30,})"
 )
 _PLACEHOLDER: Final = (
@@ -62,7 +62,7 @@ def _is_secret_option(key: str, value: Any, catalog: Catalog | None) -> bool:
 
 
 def _is_secret_name(name: str) -> bool:
-    return name not in _OPEN_NAMES and re.search(_SECRET_NAME, name) is not None
+    return name not in _OPEN_NAMES and re.search(_NAME, name) is not None
 
 
 def _has_token(value: Any) -> bool:
@@ -70,7 +70,7 @@ def _has_token(value: Any) -> bool:
         return any(_has_token(item) for item in value.values())
     if isinstance(value, list):
         return any(_has_token(item) for item in value)
-    return isinstance(value, str) and len(value) >= _SHORTEST_TOKEN and re.search(_TOKEN, value) is not None
+    return isinstance(value, str) and len(value) >= _SHORTEST_TOKEN and re.search(_LOOK, value) is not None
 
 
 _SHORTEST_TOKEN: Final = 20

@@ -14,7 +14,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
 _TRUE: Final = frozenset({"1", "on", "t", "true", "y", "yes"})
 _FALSE: Final = frozenset({"0", "off", "f", "false", "n", "no"})
@@ -48,31 +48,34 @@ class Shape:
     inner: tuple[Shape, ...] = ()
     values: tuple[Any, ...] = ()
     name: str = ""
+    any_case: bool = False
 
 
 @cache
-def parse_type(text: str, choices: tuple[Any, ...] = ()) -> Shape:
+def parse_type(text: str, choices: tuple[Any, ...] = (), *, any_case: bool = False) -> Shape:
     """Read a type as the catalog writes it.
 
     Args:
-        text: Such as `list[int | text] | none`; a name that is none of these is an enumeration or a class.
+        text: Such as `list[int | text] | none`; a name that is none of these is a class.
         choices: The values that `choice` stands for.
+        any_case: Whether text among them may be written in any case.
     """
-    return _shape(ast.parse(text, mode="eval").body, choices)
+    choice = Shape("literal", values=choices, any_case=any_case)
+    return _shape(ast.parse(text, mode="eval").body, choice)
 
 
 _PLAIN: Final = frozenset({"bool", "int", "float", "text", "any", "none"})
 
 
-def _shape(node: ast.expr, choices: tuple[Any, ...]) -> Shape:
+def _shape(node: ast.expr, choice: Shape) -> Shape:
     if isinstance(node, ast.BinOp):
-        return _union((_shape(node.left, choices), _shape(node.right, choices)))
+        return _union((_shape(node.left, choice), _shape(node.right, choice)))
     if isinstance(node, ast.Subscript):
         inner = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
-        return Shape(ast.unparse(node.value), tuple(_shape(part, choices) for part in inner))
+        return Shape(ast.unparse(node.value), tuple(_shape(part, choice) for part in inner))
     name = ast.unparse(node)
     if name == "choice":
-        return Shape("literal", values=choices)
+        return choice
     return Shape(name if name in _PLAIN else "named", name=name)
 
 
@@ -88,7 +91,7 @@ def describe(shape: Shape) -> str:
     if shape.kind == "union":
         return " or ".join(dict.fromkeys(describe(part) for part in shape.inner if part.kind != "none"))
     if shape.kind == "literal":
-        return "one of " + ", ".join(str(value) for value in shape.values)
+        return listed(shape.values)
     if shape.kind in {"list", "set"}:
         return f"a list ({describe(shape.inner[0])})"
     return _WORDS.get(shape.kind, "a table")
@@ -103,6 +106,22 @@ _WORDS: Final = {
     "none": "nothing",
     "tuple": "a list",
 }
+
+
+def listed(choices: Iterable[Any], name: str = "") -> str:
+    """What may be chosen, as the end of "must be …"; long lists are only counted.
+
+    Args:
+        choices: The values.
+        name: The option, for whoever wants the whole list.
+    """
+    words = [str(choice) for choice in choices]
+    if len(words) <= _LISTED:
+        return "one of " + ", ".join(words)
+    return f"one of the {len(words)} that vLLM knows" + (f" (quadgen options {name})" if name else "")
+
+
+_LISTED: Final = 16
 
 
 def coerce(shape: Shape, value: Any, named: Callable[[str, Any], Any]) -> Any:
@@ -232,6 +251,13 @@ def _literal(shape: Shape, value: Any) -> Any:
     for other in shape.values:
         same_kind = isinstance(value, bool) == isinstance(other, bool)
         if value == other and same_kind:
+            return other
+        if (
+            shape.any_case
+            and isinstance(value, str)
+            and isinstance(other, str)
+            and value.lower() == other.lower()
+        ):
             return other
     raise ShapeError(describe(shape), choices=shape.values)
 

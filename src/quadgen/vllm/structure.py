@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from quadgen.vllm.values import spelled, to_json
+from quadgen.vllm.json_values import to_json
+from quadgen.vllm.reading import spelled
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
 def structural_words(options: Mapping[str, Any]) -> list[str]:
-    """true becomes `--x`, false `--no-x`, a list its words, a table one JSON word, all else one word.
+    """A true becomes `--x`, false `--no-x`, a list its words, a table one JSON word, all else one word.
 
     Args:
         options: The `serve` table; a dotted key is merged with the table of the same name.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from quadgen.findings import Finding
 from quadgen.vllm import catalog as catalogs
@@ -44,25 +44,28 @@ _CONTAINER: Final = {
 }
 
 
-def unknown_option(key: str, value: Any, catalog: Catalog, command: str = "serve") -> Finding:
+def unknown_option(key: str, catalog: Catalog, command: str = "serve") -> Finding:
     """The finding for a key that names no option of the release, with the way out.
 
     Args:
         key: The key of the `serve` table.
-        value: Its value, for leftovers such as `max-num-seqs = "max-num-seqs=32"`.
         catalog: The release's catalog.
         command: `serve` or `launch render`.
     """
-    code, message, remedy = _reason(key, value, catalog, command)
+    code, message, remedy = _reason(key, catalog, command)
     return Finding(severity="error", code=code, message=message, remedy=remedy, path=("serve", key))
 
 
-def _reason(key: str, value: Any, catalog: Catalog, command: str) -> tuple[str, str, str]:
-    shape = _malformed(key, value, catalog)
+def _reason(key: str, catalog: Catalog, command: str) -> tuple[str, str, str]:
+    shape = _malformed(key, catalog)
     if shape:
         return shape
     if key in _CONTAINER:
-        return "option-unknown", f"vLLM {catalog.release} has no option {key}", _near(key, catalog)
+        return (
+            "option-of-podman",
+            f"{key} is an option of podman, not of vLLM",
+            f"set {_CONTAINER[key]} beside serve",
+        )
     match = catalog.find(key)
     if match is not None and command != "serve":
         return "option-not-here", f"`vllm {command}` does not take {match.option.name}", "leave it out"
@@ -79,7 +82,7 @@ def _reason(key: str, value: Any, catalog: Catalog, command: str) -> tuple[str, 
     return "option-unknown", f"vLLM {catalog.release} has no option {key}", _near(key, catalog)
 
 
-def _malformed(key: str, value: Any, catalog: Catalog) -> tuple[str, str, str] | None:
+def _malformed(key: str, catalog: Catalog) -> tuple[str, str, str] | None:
     words = key.split()
     if words[:1] == ["vllm"] or words[:1] == ["serve"]:
         return "command-leftover", f'"{key}": the image already runs `vllm serve`', "give options only"
@@ -106,7 +109,7 @@ def _elsewhere(key: str, life: Life, catalog: Catalog) -> tuple[str, str, str]:
             "take a newer image, or leave it out",
         )
     gone = next((r for r in catalogs.RELEASES if earlier and _number(r) > _number(earlier[-1])), life.gone)
-    return "option-removed", f"{key} was removed in {gone}", use or _near(key, catalog) or "leave it out"
+    return "option-removed", f"{key} was removed in {gone}", use or "take it out: nothing replaces it"
 
 
 def _number(release: str) -> tuple[int, ...]:
@@ -115,15 +118,12 @@ def _number(release: str) -> tuple[int, ...]:
 
 def _abbreviated(key: str, catalog: Catalog) -> list[str]:
     """The options that vLLM's parser would take the key for."""
-    start = "--" + key.split(".")[0].replace("_", "-")
+    start = "--" + key.partition(".")[0].replace("_", "-")
     forms = ((option.name, (*option.flags, *option.negative)) for option in catalog.options.values())
     return [name for name, spellings in forms if any(form.startswith(start) for form in spellings)]
 
 
 def _near(key: str, catalog: Catalog) -> str:
-    bare = key.replace("_", "-")
-    if bare in _CONTAINER:
-        return f"that is an option of podman: set {_CONTAINER[bare]} beside serve"
-    known = _FOREIGN.get(bare)
+    known = _FOREIGN.get(key.replace("_", "-"))
     near = ((known,) if known else ()) + catalog.near(key)
     return f"did you mean {' or '.join(near[:3])}?" if near else "`quadgen options` lists what there is"
