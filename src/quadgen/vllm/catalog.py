@@ -25,6 +25,7 @@ _Row: TypeAlias = dict[str, Any]
 _History: TypeAlias = list[tuple[str, _Row | None]]
 
 _BOUNDS = ("ge", "gt", "le", "lt")
+_TUPLES = {"flags", "negative", "hidden", "choices", "suggestions", "late_choices"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,11 +105,19 @@ class Catalog:
         Raises:
             KeyError: This release has no such class.
         """
-        rows = {key: _fold(life, self.release) for key, life in _read("classes")[name]["keys"].items()}
-        keys = {key: _json_key(key, row) for key, row in rows.items() if row is not None}
-        if not keys:
+        entries = _read("classes")
+        row = _fold(entries[name]["rows"], self.release)
+        if row is None:
             raise KeyError(name)
-        return JsonClass(name=name, keys=keys, checked=_read("classes")[name].get("checked", True))
+        prefix = f"{name}."
+        lives = {
+            key.removeprefix(prefix): entry["rows"]
+            for key, entry in entries.items()
+            if key.startswith(prefix)
+        }
+        rows = {key: _fold(history, self.release) for key, history in lives.items()}
+        keys = {key: _json_key(key, row) for key, row in rows.items() if row is not None}
+        return JsonClass(name=name, keys=keys, checked=row.get("checked", False), open=row.get("open", False))
 
     @property
     def variables(self) -> dict[str, Variable]:
@@ -140,7 +149,6 @@ class Catalog:
         return tuple(option for _, _, option in hits)
 
 
-@cache
 def load(release: str) -> Catalog:
     """The catalog of a release.
 
@@ -153,7 +161,7 @@ def load(release: str) -> Catalog:
     minor = minor_of(release)
     if minor not in VERSIONS:
         raise UsageError(f"no catalog for vLLM {release}", f"known are {RELEASES[0]} to {RELEASES[-1]}")
-    return Catalog(minor)
+    return _load(minor)
 
 
 def minor_of(version: str) -> str:
@@ -177,24 +185,46 @@ def life(form: str) -> Life | None:
     Args:
         form: As for `Catalog.find`; the releases are those in which this very spelling is taken.
     """
-    having = [(release, match) for release in RELEASES if (match := load(release).find(form))]
     bare = form.lstrip("-").replace("_", "-").split(".")[0]
+    having = [(release, match) for release in RELEASES if (match := load(release).find(form))]
     if not having:
-        row = _read("removed")["options"].get(bare)
-        return Life(name=bare, releases=(), gone=row["gone"], replacement=row.get("use", "")) if row else None
-    option = having[-1][1].option
-    releases = tuple(release for release, _ in having)
-    return Life(name=option.name, releases=releases, gone=_next(releases[-1]), replacement=option.replacement)
+        return _gone(bare, _read("removed")["options"])
+    match = having[-1][1]
+    use = f"`{match.option.name} = false`" if match.negated else match.option.replacement
+    return _life(match.option.name, tuple(release for release, _ in having), use)
+
+
+def key_life(json_class: str, key: str) -> Life | None:
+    """Which releases have a key in a JSON class; None for one that none has."""
+    entry = _read("classes").get(f"{json_class}.{key}")
+    return _life(key, _having(entry["rows"]), entry.get("use", "")) if entry else None
 
 
 def variable_life(name: str) -> Life | None:
     """Which releases read an environment variable; None for a name that none ever read."""
-    history = _read("variables").get(name)
-    if history is None:
-        row = _read("removed")["variables"].get(name)
-        return Life(name=name, releases=(), gone=row["gone"], replacement=row.get("use", "")) if row else None
-    releases = tuple(release for release in RELEASES if _fold(history["rows"], release) is not None)
-    return Life(name=name, releases=releases, gone=_next(releases[-1]), replacement=history.get("use", ""))
+    entry = _read("variables").get(name)
+    if entry is None:
+        return _gone(name, _read("removed")["variables"])
+    return _life(name, _having(entry["rows"]), entry.get("use", ""))
+
+
+def _life(name: str, releases: tuple[str, ...], replacement: str) -> Life:
+    later = RELEASES[RELEASES.index(releases[-1]) + 1 :]
+    return Life(name=name, releases=releases, gone=later[0] if later else None, replacement=replacement)
+
+
+def _gone(name: str, rows: dict[str, _Row]) -> Life | None:
+    row = rows.get(name)
+    return Life(name=name, releases=(), gone=row["gone"], replacement=row.get("use", "")) if row else None
+
+
+def _having(history: _History) -> tuple[str, ...]:
+    return tuple(release for release in RELEASES if _fold(history, release) is not None)
+
+
+@cache
+def _load(release: str) -> Catalog:
+    return Catalog(release)
 
 
 @cache
@@ -206,11 +236,6 @@ def _read(name: str) -> dict[str, Any]:
 
 def _number(release: str) -> tuple[int, ...]:
     return tuple(int(part) for part in release.split("."))
-
-
-def _next(release: str) -> str | None:
-    later = RELEASES[RELEASES.index(release) + 1 :]
-    return later[0] if later else None
 
 
 def _fold(history: _History, release: str) -> _Row | None:
@@ -233,19 +258,17 @@ def _forms(rows: dict[str, _Row]) -> dict[str, tuple[str, bool]]:
     return forms
 
 
-def _option(name: str, row: _Row, life: _Row) -> Option:
-    known = {key: value for key, value in row.items() if key not in _BOUNDS}
-    known = {
-        key: tuple(value) if isinstance(value, list) and key != "default" else value
-        for key, value in known.items()
-    }
+def _option(name: str, row: _Row, entry: _Row) -> Option:
+    fields = {key: value for key, value in row.items() if key not in _BOUNDS}
+    for key in fields.keys() & _TUPLES:
+        fields[key] = tuple(fields[key])
     return Option(
         name=name,
-        bounds=_bounds(row),
-        summary=life["summary"],
-        replacement=life.get("use", ""),
-        **known,
-        **_span(life["rows"]),
+        bounds=_bounds({**entry.get("limits", {}), **row}),
+        summary=entry["summary"],
+        replacement=entry.get("use", ""),
+        **fields,
+        **_span(entry["rows"]),
     )
 
 
@@ -266,6 +289,7 @@ def _json_key(name: str, row: _Row) -> JsonKey:
         name=name,
         type=row["type"],
         choices=tuple(row.get("choices", ())),
+        any_case=row.get("any_case", False),
         bounds=_bounds(row),
         default=row.get("default"),
         required=row.get("required", False),
@@ -279,6 +303,7 @@ def _variable(name: str, row: _Row, life: _Row) -> Variable:
         type=row["type"],
         default=row.get("default", ""),
         choices=tuple(row.get("choices", ())),
+        any_case=row.get("any_case", False),
         secret=row.get("secret", False),
         deprecated=row.get("deprecated", False),
         replacement=life.get("use", ""),

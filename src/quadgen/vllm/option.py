@@ -88,6 +88,8 @@ class Option:
         folds: Text is made lower case and `-` read as `_` before `choices` are looked at.
         choices: The values that the parser takes, and no others; empty for no such limit.
         suggestions: The values that this release knows where the parser takes any text.
+        late_choices: The values that the engine takes at start, and no others; the parser takes any text.
+        any_case: `late_choices` are names that may be written in any case.
         bounds: Limits of a number.
         default: vLLM's own; None also stands for "vLLM decides at start".
         group: The heading in `vllm serve --help=all`.
@@ -96,7 +98,7 @@ class Option:
         secret: The value is one that nobody but its owner may see.
         deprecated: vLLM warns about it and will drop it.
         replacement: What to write instead of a deprecated or removed option.
-        renders: Whether `vllm launch render` takes it too.
+        renders: Whether `vllm launch render` uses it; its parser takes every option.
         since: First release with it; the oldest catalog's release also stands for "before".
         changed: The releases in which its row became different.
         until: Last release with it; None while the newest catalog has it.
@@ -114,6 +116,8 @@ class Option:
     folds: bool = False
     choices: tuple[str | int, ...] = ()
     suggestions: tuple[str | int, ...] = ()
+    late_choices: tuple[str | int, ...] = ()
+    any_case: bool = False
     bounds: Bounds = Bounds()
     default: Any = None
     group: str
@@ -148,6 +152,7 @@ class JsonKey:
         type: What it takes, as alternatives joined by ` | `: `bool`, `int`, `float`, `text`, `choice` (one of
             `choices`), `none`, `any`, a class name, `list[...]`, `tuple[...]`, `dict[..., ...]`.
         choices: The values that `choice` stands for.
+        any_case: Text among `choices` may be written in any case.
         bounds: Limits of a number.
         default: vLLM's own; None where vLLM computes it.
         required: Whether an object without it is refused.
@@ -156,6 +161,7 @@ class JsonKey:
     name: str
     type: str
     choices: tuple[str | int, ...] = ()
+    any_case: bool = False
     bounds: Bounds = Bounds()
     default: Any = None
     required: bool = False
@@ -180,12 +186,14 @@ class JsonClass:
     Args:
         name: vLLM's name of the class.
         keys: Every key a user may give, by name.
-        checked: Whether the parser itself refuses an unknown key or a wrong type. Where not, the engine does.
+        checked: The parser itself refuses what the class does not take; where not, the engine does at start.
+        open: Keys that it does not have are let through without a word.
     """
 
     name: str
     keys: dict[str, JsonKey]
-    checked: bool = True
+    checked: bool = False
+    open: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -197,6 +205,7 @@ class Variable:
         type: vLLM's Python type of it, as text.
         default: vLLM's default as Python text; empty where none is written down.
         choices: The values that vLLM takes; empty for no such limit.
+        any_case: `choices` may be written in any case.
         secret: The value is one that nobody but its owner may see.
         deprecated: vLLM warns about it and will drop it.
         replacement: What to use instead of a deprecated or removed variable.
@@ -209,6 +218,7 @@ class Variable:
     type: str
     default: str = ""
     choices: tuple[str, ...] = ()
+    any_case: bool = False
     secret: bool = False
     deprecated: bool = False
     replacement: str = ""
@@ -222,7 +232,7 @@ class Life:
     """Which releases have a name.
 
     Args:
-        name: The option's or variable's own name.
+        name: The own name of the option, JSON key or variable.
         releases: The catalogs that have it; empty for what was gone before the oldest of them.
         gone: First release without it, which may be older than every catalog; None while the newest has it.
         replacement: What to use instead, empty where there is nothing.
