@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
 from quadgen.vllm import names
+from quadgen.vllm.catalog import load
 from quadgen.vllm.json_rules import broken_rules
 from quadgen.vllm.shapes import ShapeError, coerce, listed, parse_type
 
@@ -79,6 +81,20 @@ _ANY_CASE: Final = frozenset({"backend_per_kind"})
 _AUTO: Final = frozenset({"backend", "attention_backend"})
 
 
+@cache
+def json_class(release: str, name: str) -> JsonClass:
+    """A class of the release; most services ask for the same few again and again.
+
+    Args:
+        release: One of `catalog.RELEASES`.
+        name: The class.
+
+    Raises:
+        KeyError: The release has no such class.
+    """
+    return load(release).json_class(name)
+
+
 class ObjectReader:
     """Reads the object of one JSON option as vLLM's class does, and collects what is wrong with it."""
 
@@ -95,7 +111,7 @@ class ObjectReader:
             path: Where the object sits below its option.
         """
         found = len(self.problems)
-        shape = self._catalog.json_class(name)
+        shape = json_class(self._catalog.release, name)
         read: dict[str, Any] = {}
         for key, item in value.items():
             if key in shape.keys:

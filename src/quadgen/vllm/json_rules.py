@@ -6,6 +6,7 @@ Each row was read in `vllm/config/` of every release from 0.20 to 0.33; `since` 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 if TYPE_CHECKING:
@@ -59,6 +60,7 @@ def _applies(rule: JsonRule, release: str) -> bool:
     return _number(rule.since) <= number and (not rule.until or number < _number(rule.until))
 
 
+@cache
 def _number(release: str) -> tuple[int, ...]:
     return tuple(map(int, release.split(".")))
 

@@ -7,7 +7,7 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
-from quadgen.vllm.json_options import ObjectReader
+from quadgen.vllm.json_options import ObjectReader, json_class
 from quadgen.vllm.reading import Reading, UnfitValueError, is_unset, spelled, wrong
 from quadgen.vllm.sizes import parse_size
 
@@ -38,7 +38,7 @@ def read_json(option: Option, value: Any, catalog: Catalog) -> Reading:
 def _json_text(option: Option, text: str, catalog: Catalog) -> Reading:
     if is_unset(option, text):
         return Reading((text,), None)
-    checked = option.json_class is not None and catalog.json_class(option.json_class).checked
+    checked = option.json_class is not None and json_class(catalog.release, option.json_class).checked
     try:
         value = json.loads(_expand_sizes(text) if checked else text)
     except ValueError:
@@ -78,14 +78,14 @@ def _object(option: Option, value: Any, catalog: Catalog) -> Any:
     if value is None and option.json_class is None:
         return None
     if not isinstance(value, dict):
-        checked = option.json_class is not None and catalog.json_class(option.json_class).checked
+        checked = option.json_class is not None and json_class(catalog.release, option.json_class).checked
         raise wrong(_json_shape(option), value, code="value-type" if checked else "json-shape")
     if option.json_class is None:
         return value
     reader = ObjectReader(catalog)
     read = reader.read(option.json_class, _normal_keys(option, value))
     if reader.problems:
-        late = "" if catalog.json_class(option.json_class).checked else "-at-start"
+        late = "" if json_class(catalog.release, option.json_class).checked else "-at-start"
         raise UnfitValueError(*(replace(problem, code=problem.code + late) for problem in reader.problems))
     return read
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from quadgen.findings import Finding
@@ -148,6 +149,7 @@ def place(names: Iterable[str], keys: Mapping[str, str]) -> tuple[str, ...]:
     return ("serve",)
 
 
+@cache
 def version(release: str) -> tuple[int, ...]:
     """A release as numbers that compare."""
     return tuple(int(part) for part in release.split("."))
