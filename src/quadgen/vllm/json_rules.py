@@ -142,7 +142,7 @@ RULES: Final = (
         "CompilationConfig",
         "compilation-backend",
         lambda all_, _: (
-            all_["mode"] == "VLLM_COMPILE" and all_["backend"] not in {None, "", "eager", "inductor"}
+            all_["mode"] in {"VLLM_COMPILE", 3} and all_["backend"] not in {None, "", "eager", "inductor"}
         ),
         "mode 3 (VLLM_COMPILE) takes only the backends eager and inductor",
         "leave backend out",

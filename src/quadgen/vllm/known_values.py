@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from quadgen.findings import Finding
 from quadgen.vllm import names
-from quadgen.vllm.nearest import nearest_value
+from quadgen.vllm.nearest import nearest_value, other_releases
 from quadgen.vllm.rule import version
 from quadgen.vllm.shapes import listed
 
@@ -58,7 +58,8 @@ def value_findings(settings: Settings, catalog: Catalog) -> Iterator[Finding]:
         if option.late_choices and isinstance(value, str) and not _is_late_choice(option, value):
             choices = tuple(map(str, option.late_choices))
             remedy = nearest_value(name, value, choices) or f"it must be {listed(choices, name)}"
-            yield _finding("error", name, _unknown(name, value, catalog), remedy, settings)
+            message = _unknown(name, value, catalog) + other_releases(name, value, catalog.release)
+            yield _finding("error", name, message, remedy, settings)
     for lookup in LOOKUPS:
         value = settings.values.get(lookup.option)
         if isinstance(value, str) and not _is_known(lookup, value, catalog):

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from difflib import get_close_matches
 from typing import Final
+
+from quadgen.vllm.catalog import RELEASES, load
 
 # Values of other programs, other releases and other spellings: what a user means by them, with the reason
 # where the names alone do not show it. Only values that the release knows are offered.
@@ -78,6 +79,31 @@ _MEANT: Final[dict[str, dict[str, tuple[tuple[str, ...], str]]]] = {
 }
 
 _CUTOFF: Final = 0.6
+# Shorter names are the beginning of too many others.
+_STEM: Final = 3
+
+
+def other_releases(name: str, value: str, release: str) -> str:
+    """Which other releases take a value of an option, to follow a message; empty for none.
+
+    Args:
+        name: The option.
+        value: What the spec holds.
+        release: The service's release, such as "0.32".
+    """
+    having = [other for other in RELEASES if _takes(name, value, other)]
+    if not having:
+        return ""
+    at = RELEASES.index(release)
+    later = [other for other in having if RELEASES.index(other) > at]
+    return f"; it is new in {later[0]}" if later else f"; it was there until {having[-1]}"
+
+
+def _takes(name: str, value: str, release: str) -> bool:
+    option = load(release).options.get(name)
+    if option is None:
+        return False
+    return value in map(str, (*option.choices, *option.suggestions, *option.late_choices))
 
 
 def nearest_value(name: str, value: str, known: tuple[str, ...]) -> str:
@@ -92,12 +118,18 @@ def nearest_value(name: str, value: str, known: tuple[str, ...]) -> str:
     offered = [candidate for candidate in meant if candidate in known]
     if offered:
         return f"closest: {', '.join(offered)}" + (f" ({why})" if why else "")
+    from difflib import get_close_matches  # noqa: PLC0415 - only a wrong spec pays for it
+
     folded = {candidate.lower(): candidate for candidate in known}
     near = get_close_matches(value.lower().replace("-", "_"), folded, n=3, cutoff=_CUTOFF)
     near = near or get_close_matches(value.lower(), folded, n=3, cutoff=_CUTOFF)
     if near:
         return "did you mean " + " or ".join(folded[candidate] for candidate in near) + "?"
-    parts = [candidate for candidate in known if len(value) > 1 and value.lower() in candidate.lower()]
+    bare = value.lower()
+    parts = [candidate for candidate in known if len(bare) > 1 and bare in candidate.lower()]
+    parts = parts or [
+        candidate for candidate in known if len(candidate) > _STEM and bare.startswith(candidate.lower())
+    ]
     return "did you mean " + " or ".join(parts[:3]) + "?" if parts else ""
 
 

@@ -33,7 +33,7 @@ def _packed_cache(s: Settings) -> bool:
 
 def _eager_but_compiling(s: Settings) -> bool:
     mode = s.part("compilation-config", "mode")
-    return bool(s.get("enforce-eager")) and mode not in {None, "NONE"}
+    return bool(s.get("enforce-eager")) and mode not in {None, "NONE", 0}
 
 
 RULES: Final = (

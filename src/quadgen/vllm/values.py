@@ -10,6 +10,7 @@ import re
 from typing import TYPE_CHECKING, Any, Final
 
 from quadgen.vllm.json_values import read_json, read_json_or_text, read_lora
+from quadgen.vllm.nearest import nearest_value, other_releases
 from quadgen.vllm.reading import Reading, is_unset, spelled, wrong
 from quadgen.vllm.rule import version
 from quadgen.vllm.shapes import listed
@@ -61,12 +62,12 @@ def _switch(_option: Option, value: Any, _catalog: Catalog) -> Reading:
     return Reading((), value)
 
 
-def _int(option: Option, value: Any, _catalog: Catalog) -> Reading:
+def _int(option: Option, value: Any, catalog: Catalog) -> Reading:
     word = spelled(value)
-    return Reading((word,), _number(option, word, value))
+    return Reading((word,), _number(option, word, value, catalog))
 
 
-def _number(option: Option, word: str, value: Any) -> int | None:
+def _number(option: Option, word: str, value: Any, catalog: Catalog) -> int | None:
     if is_unset(option, word):
         return None
     try:
@@ -74,7 +75,7 @@ def _number(option: Option, word: str, value: Any) -> int | None:
     except ValueError:
         whole = isinstance(value, float) and value.is_integer()
         raise wrong("an integer", value, f"write {value:.0f}" if whole else "") from None
-    _among(option, number)
+    _among(option, number, catalog)
     return number
 
 
@@ -109,29 +110,25 @@ def _seen_text(option: Option, word: str, catalog: Catalog) -> Any:
     return word
 
 
-def _choice(option: Option, value: Any, _catalog: Catalog) -> Reading:
+def _choice(option: Option, value: Any, catalog: Catalog) -> Reading:
     word = spelled(value)
     # Up to 0.30 the parser lists the word None as a choice, and then refuses what it makes of it.
     if is_unset(option, word) and "None" not in option.choices:
         return Reading((word,), None)
-    return Reading((word,), _among(option, _folded(option, word)))
+    return Reading((word,), _among(option, _folded(option, word), catalog))
 
 
 def _folded(option: Option, word: str) -> str:
     return word.lower().replace("-", "_") if option.folds else word
 
 
-def _among(option: Option, value: Any) -> Any:
+def _among(option: Option, value: Any, catalog: Catalog) -> Any:
     choices = [choice for choice in option.choices if choice != "None"]
     if choices and value not in choices:
-        raise wrong(listed(choices, option.name), value, _nearest(option, value), code="value-choice")
+        expected = listed(choices, option.name) + other_releases(option.name, str(value), catalog.release)
+        remedy = nearest_value(option.name, str(value), tuple(map(str, choices)))
+        raise wrong(expected, value, remedy, code="value-choice")
     return value
-
-
-def _nearest(option: Option, value: Any) -> str:
-    from quadgen.vllm.nearest import nearest_value  # noqa: PLC0415 - only a wrong spec pays for it
-
-    return nearest_value(option.name, str(value), tuple(map(str, option.choices)))
 
 
 def _size(option: Option, value: Any, _catalog: Catalog) -> Reading:
