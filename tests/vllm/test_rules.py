@@ -107,7 +107,7 @@ ROWS: list[tuple[str, dict[str, Any], dict[str, Any], dict[str, Any]]] = [
         {"enable-eplb": True},
         {},
     ),
-    ("elastic-ep-size", {"elastic-ep-max-dp-size": 1, "data-parallel-size": 2}, {"elastic-ep-max-dp-size": 4}, {}),
+    ("elastic-ep-size", {"enable-elastic-ep": True, "elastic-ep-max-dp-size": 1, "data-parallel-size": 2}, {"elastic-ep-max-dp-size": 4}, {}),
     (
         "context-parallel",
         {"tensor-parallel-size": 4, "decode-context-parallel-size": 3},

@@ -176,8 +176,9 @@ def _other_quantization(s: Settings) -> bool:
 
 
 def _cache_dtype(s: Settings) -> bool:
-    model = s.get("dtype") if s.get("dtype") not in {None, "auto"} else _model(s).dtype
-    return {s.get("kv-cache-dtype"), {"half": "float16"}.get(model, model)} == {"float16", "bfloat16"}
+    halves = {"float16", "bfloat16"}
+    model = _model(s).dtype if s.get("dtype") in {None, "auto"} else None
+    return model in halves and s.get("kv-cache-dtype") in halves - {model}
 
 
 RULES: Final = (
@@ -228,6 +229,7 @@ RULES: Final = (
         broken=_cache_dtype,
         message='kv-cache-dtype "{kv-cache-dtype}" does not go with the dtype of the model',
         remedy='leave it out: "auto" follows the model',
+        since="0.33",
     ),
     Rule(
         fact="M9",

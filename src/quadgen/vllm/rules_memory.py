@@ -16,10 +16,12 @@ def _above(s: Settings, low: str, high: str) -> bool:
 
 
 def _dtypes_clash(s: Settings) -> bool:
-    halves = {"half": "float16"}
+    """Since 0.33 a cache of 16-bit floats must have the very type of the model."""
+    names = {"half": "float16", "float": "float32"}
     cache, model = s.get("kv-cache-dtype"), s.get("dtype")
-    model = halves.get(model, model)
-    return {cache, model} == {"float16", "bfloat16"}
+    return (
+        cache in {"float16", "bfloat16"} and model not in {None, "auto"} and names.get(model, model) != cache
+    )
 
 
 def _prefetch(s: Settings) -> bool:
@@ -80,6 +82,7 @@ RULES: Final = (
         broken=_dtypes_clash,
         message='kv-cache-dtype "{kv-cache-dtype}" does not go with dtype "{dtype}"',
         remedy='leave kv-cache-dtype out: "auto" follows the model',
+        since="0.33",
     ),
     Rule(
         fact="M10",

@@ -276,7 +276,9 @@ RULES: Final = (
         code="elastic-ep-size",
         about=("elastic-ep-max-dp-size",),
         broken=lambda s: (
-            s.given("elastic-ep-max-dp-size") and s.number("elastic-ep-max-dp-size") < s.number(_DP, 1)
+            _on(s, "enable-elastic-ep")
+            and s.given("elastic-ep-max-dp-size")
+            and s.number("elastic-ep-max-dp-size") < s.number(_DP, 1)
         ),
         message="elastic-ep-max-dp-size {elastic-ep-max-dp-size} is below data-parallel-size"
         " {data-parallel-size}",
