@@ -73,7 +73,7 @@ def _known(variable: Variable, value: str) -> Iterator[Finding]:
     if variable.deprecated:
         use = f"use {variable.replacement}" if variable.replacement else ""
         yield _finding("warning", "env-deprecated", name, f"{name} is deprecated", use)
-    if variable.choices and value.lower() not in {choice.lower() for choice in variable.choices}:
+    if variable.choices and not _is_choice(variable, value):
         choices = ", ".join(variable.choices)
         yield _finding("error", "env-choice", name, f'{name}: "{value}" is none of {choices}')
     kind = variable.type.replace(" | None", "")
@@ -82,11 +82,19 @@ def _known(variable: Variable, value: str) -> Iterator[Finding]:
     elif kind == "bool" and value.strip() not in {"0", "1"}:
         message = f'{name}: many of vLLM\'s switches read a number, and "{value}" is none'
         yield _finding("warning", "env-switch", name, message, "write 1 or 0")
-    elif kind in {"int", "float"} and not _is_number(value, whole=kind == "int"):
+    elif kind in {"int", "float"} and name not in _OWN_WORDS and not _is_number(value, whole=kind == "int"):
         yield _finding("error", "env-type", name, f'{name}: "{value}" is no number')
 
 
+# A habit says more about it than its type does.
+_OWN_WORDS: Final = frozenset({"VLLM_PORT"})
 _YES_NO: Final = frozenset({"0", "1", "true", "false", "yes", "no", "on", "off", ""})
+
+
+def _is_choice(variable: Variable, value: str) -> bool:
+    if variable.any_case:
+        return value.lower() in {choice.lower() for choice in variable.choices}
+    return value in variable.choices
 
 
 def _is_number(value: str, *, whole: bool) -> bool:

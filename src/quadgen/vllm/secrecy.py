@@ -20,7 +20,7 @@ _INSTEAD: Final = {
     "HF_TOKEN": 'write hf-token = "NAME" beside serve, and make the secret: podman secret create NAME -',
 }
 _NAME: Final = (
-    r"(API_?KEY|SECRET|PASSWORD|PASSWD|ACCESS_KEY_ID|(?<!MAX_)(?<!NUM_)TOKEN|HUB_TOKEN|CREDENTIALS)$"
+    r"(API_?KEY|SECRET|PASSWORD|PASSWD|ACCESS_KEY(_ID)?|(?<!MAX_)(?<!NUM_)TOKEN|HUB_TOKEN|CREDENTIALS)$"
 )
 # Names that look secret and are not.
 _OPEN_NAMES: Final = frozenset({"HF_HUB_DISABLE_IMPLICIT_TOKEN"})
