@@ -2,9 +2,10 @@
 
     python scripts/vllmdiff/oracle.py SOURCE VERSION
 
-A line in is `{"argv": [...], "dests": [...]}`: the words behind `vllm serve`, and the destinations whose values
-are wanted. A line out is `{"values": {...}}`, or `{"stage": "parse" or "validate", "error": "..."}`. The interpreter
-is one with vLLM's requirements; SOURCE holds the release's Python files. Both come from `scripts/catalog`.
+A line in is `{"argv": [...], "dests": [...]}`: the words behind `vllm serve`, and the destinations whose
+values are wanted. A line out is `{"values": {...}}`, or `{"stage": "parse" or "validate", "error": "..."}`.
+The interpreter is one with vLLM's requirements; SOURCE holds the release's Python files. Both come from
+`scripts/catalog`.
 """
 
 from __future__ import annotations
@@ -66,14 +67,14 @@ def _answer(parser: Any, command_line: Any, request: dict[str, Any]) -> dict[str
 
 def plain(value: Any) -> Any:
     """A parsed value as JSON; what has no plain form says so."""
-    if value is None or isinstance(value, (bool, str)) and not isinstance(value, enum.Enum):
-        return value
     if isinstance(value, enum.Enum):
         return {"$enum": [value.name, str(value.value)]}
-    if isinstance(value, (int, float)):
+    if value is None or isinstance(value, (bool, str, int, float)):
         return value
-    if isinstance(value, Path):
-        return str(value)
+    return _plain_container(value)
+
+
+def _plain_container(value: Any) -> Any:
     if isinstance(value, dict):
         return {str(key): plain(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
@@ -83,7 +84,7 @@ def plain(value: Any) -> Any:
     if dataclasses.is_dataclass(value):
         fields = [field.name for field in dataclasses.fields(value) if hasattr(value, field.name)]
         return {"$class": type(value).__name__, **{name: plain(getattr(value, name)) for name in fields}}
-    return {"$other": type(value).__name__}
+    return str(value) if isinstance(value, Path) else {"$other": type(value).__name__}
 
 
 main()

@@ -7,7 +7,7 @@ import random
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from quadgen.vllm.catalog import load
 from vllmdiff.tables import Tables
@@ -33,7 +33,7 @@ class Parser:
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
         )
 
-    def __enter__(self) -> Parser:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_error: object) -> None:
@@ -74,8 +74,8 @@ def compare(version: str, *, count: int, seed: int, sources: Path, python: str |
         sources: Where the Python files of releases are kept; what is missing is downloaded.
         python: An interpreter with vLLM's requirements; None for the test host's.
     """
-    tables = Tables(load(version), random.Random(seed))
-    tally = Tally()
+    tables = Tables(load(version), random.Random(seed))  # noqa: S311 - the same tables for the same seed
+    tally = Tally(version)
     with Parser(version, sources, python or environment()) as parser:
         for _ in range(count):
             question = ask(tables.table(), version)

@@ -1,16 +1,19 @@
 """Option tables for one release: right, nearly right, and wrong."""
 
+# ruff: noqa: PLR2004 - the numbers are chances
+# ruff: noqa: E501 - a list of oddities reads best on few lines
+
 from __future__ import annotations
 
 import json
-import random
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from quadgen.vllm import names
 from quadgen.vllm.shapes import Shape, parse_type
 
 if TYPE_CHECKING:
+    import random
     from collections.abc import Callable
 
     from quadgen.vllm.catalog import Catalog
@@ -44,7 +47,8 @@ class SpecFloat(float):
 
     text: str
 
-    def __new__(cls, text: str) -> SpecFloat:
+    def __new__(cls, text: str) -> Self:
+        """Read the text as Python's own float does."""
         value = super().__new__(cls, text)
         value.text = text
         return value
@@ -145,7 +149,7 @@ class Tables:
             return self.object(option.json_class)
         return self.chance.choice(({}, {"a": 1}, {"x": {"y": [1, SpecFloat("2.50"), "z"]}, "b": True}))
 
-    def _json_or_text(self, option: Option) -> Any:
+    def _json_or_text(self, _option: Option) -> Any:
         return self.chance.choice(("cpu", {"a": 1}, {"cuda": "cpu"}, {}))
 
     def object(self, name: str) -> dict[str, Any]:
@@ -212,6 +216,7 @@ class Tables:
         self.chance.choice(CHANGES)(self, table)
 
     def entry(self, table: dict[str, Any]) -> tuple[str, Option | None]:
+        """One entry of the table, by its key, and its option where the key still names one."""
         name = self.chance.choice(list(table)) if table else self.chance.choice(self.options).name
         table.setdefault(name, self.chance.choice((1, "x", True)))
         match = self.catalog.find(name)

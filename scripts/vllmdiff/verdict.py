@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from quadgen.vllm.argv import Invocation, argv, read_arguments
 from quadgen.vllm.catalog import load
 from quadgen.vllm.check import check
+from quadgen.vllm.json_options import ObjectReader
 from quadgen.vllm.structure import structural_words
 
 if TYPE_CHECKING:
@@ -66,24 +67,32 @@ class Question:
         findings: quadgen's errors; none when it accepts.
         words: What the parser gets: quadgen's own words, or where it refuses those of the table's structure.
         values: What quadgen says that vLLM sees, by destination.
+        late: The JSON class of each destination that the parser leaves to the engine to read.
     """
 
     table: dict[str, Any]
     findings: tuple[Finding, ...]
     words: tuple[str, ...]
     values: dict[str, Any]
+    late: dict[str, str]
 
 
 def ask(table: dict[str, Any], release: str) -> Question:
-    """quadgen's side."""
+    """What quadgen says about a table."""
     invocation = Invocation(model="some/model", release=release, options=table)
     errors = tuple(finding for finding in check(invocation) if finding.severity == "error")
     if errors:
-        return Question(table, errors, (invocation.model, *structural_words(table)), {})
+        return Question(table, errors, (invocation.model, *structural_words(table)), {}, {})
     catalog = load(release)
     arguments = read_arguments(invocation, catalog)
-    values = {catalog.options[name].dest: value for name, value in arguments.values.items()}
-    return Question(table, (), argv(invocation), values)
+    options = [catalog.options[name] for name in arguments.values]
+    values = {option.dest: arguments.values[option.name] for option in options}
+    late = {
+        option.dest: option.json_class
+        for option in options
+        if option.json_class and not catalog.json_class(option.json_class).checked
+    }
+    return Question(table, (), argv(invocation), values, late)
 
 
 @dataclass
@@ -91,12 +100,14 @@ class Tally:
     """Figures of a run.
 
     Args:
+        release: The release compared.
         accepted: By both.
         refused: By both.
         ruled: Refused by a named rule of quadgen alone, by the rule's code.
         wrong: Disagreements that nothing explains, each with its table.
     """
 
+    release: str
     accepted: int = 0
     refused: int = 0
     parser_accepted: int = 0
@@ -116,6 +127,14 @@ class Tally:
         else:
             self._add_accepted(question, answer["values"])
 
+    def _engine_reads(self, name: str, value: Any) -> Any:
+        """What the engine makes of an object that the parser hands on as it is."""
+        if not isinstance(value, dict):
+            return value
+        return ObjectReader(load(self.release)).read(
+            name, {key.replace("-", "_"): item for key, item in value.items()}
+        )
+
     def _add_refused(self, question: Question, *, parsed: bool) -> None:
         codes = sorted({finding.code for finding in question.findings})
         named = [code for code in codes if code not in PARSER_CODES]
@@ -130,6 +149,9 @@ class Tally:
             )
 
     def _add_accepted(self, question: Question, values: dict[str, Any]) -> None:
+        values = values | {
+            dest: self._engine_reads(name, values[dest]) for dest, name in question.late.items()
+        }
         different = [
             f"{dest}: {value!r} is {values[dest]!r}"
             for dest, value in question.values.items()
@@ -143,19 +165,24 @@ class Tally:
 
 def same(ours: Any, theirs: Any) -> bool:
     """Whether what quadgen expects is what vLLM has."""
-    if isinstance(theirs, dict) and "$other" in theirs:
-        return True
-    if isinstance(theirs, dict) and "$enum" in theirs:
-        return any(str(ours).lower() == form.lower() for form in theirs["$enum"])
-    if isinstance(ours, dict) and isinstance(theirs, dict):
-        exact = "$class" in theirs or set(ours) == set(theirs) or "name" in ours
-        return exact and all(
-            key in REWRITTEN or same(value, theirs.get(key, "absent")) for key, value in ours.items()
-        )
+    if isinstance(theirs, dict):
+        return _same_as_object(ours, theirs)
     if isinstance(ours, list) and isinstance(theirs, list):
         return len(ours) == len(theirs) and all(map(same, ours, theirs))
-    if isinstance(ours, str) and isinstance(theirs, dict) and theirs.get("$class") == "QuantSpec":
-        return True
     if isinstance(ours, float) and isinstance(theirs, float) and math.isnan(ours):
         return math.isnan(theirs)
     return bool(ours == theirs) and isinstance(ours, bool) == isinstance(theirs, bool)
+
+
+def _same_as_object(ours: Any, theirs: dict[str, Any]) -> bool:
+    if "$enum" in theirs:
+        return any(str(ours).lower() == form.lower() for form in theirs["$enum"])
+    # An object that vLLM looks up by the name that was given.
+    if "$other" in theirs or (isinstance(ours, str) and theirs.get("$class") == "QuantSpec"):
+        return True
+    if not isinstance(ours, dict):
+        return False
+    complete = "$class" in theirs or set(ours) == set(theirs)
+    return complete and all(
+        key in REWRITTEN or same(value, theirs.get(key, "absent")) for key, value in ours.items()
+    )

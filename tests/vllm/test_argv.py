@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import datetime
+import datetime as dt
 from typing import Any
 
 import pytest
@@ -139,11 +139,9 @@ def test_the_model_comes_first_then_names_then_options_in_order() -> None:
         pytest.param({"cpu_offload_params": []}, "value-type", id="empty-list"),
         pytest.param({"cpu_offload_params": ["-a", "b"]}, "value-leading-dash", id="dash-in-list"),
         pytest.param({"revision": {"a": 1}}, "value-shape", id="table-for-text"),
-        pytest.param({"revision": datetime.date(2026, 1, 1)}, "value-type", id="date"),
+        pytest.param({"revision": dt.date(2026, 1, 1)}, "value-type", id="date"),
         pytest.param({"revision": "a\0b"}, "value-nul", id="nul"),
-        pytest.param(
-            {"limit_mm_per_prompt": {"at": datetime.date(2026, 1, 1)}}, "value-type", id="date-in-json"
-        ),
+        pytest.param({"limit_mm_per_prompt": {"at": dt.date(2026, 1, 1)}}, "value-type", id="date-in-json"),
         pytest.param({"limit_mm_per_prompt": [1]}, "json-shape", id="list-for-table"),
         pytest.param({"allowed_origins": ["a", 1]}, "json-shape", id="number-among-origins"),
         pytest.param({"compilation_config": [1]}, "value-type", id="list-for-class"),
@@ -188,7 +186,8 @@ def test_the_negative_form_is_one_that_every_release_takes(release: str) -> None
 @pytest.mark.parametrize("release", ["0.17.1", "0.34.0", "unknown"])
 def test_a_release_without_catalog_goes_by_structure(release: str) -> None:
     options = {
-        "x": True, "y_z": False, "a": [1, "b"], "t": {"k": True}, "d": -1, "t.l": 2, "e": "", "s": SpecFloat("0.90"),
+        "x": True, "y_z": False, "a": [1, "b"], "t": {"k": True}, "d": -1, "t.l": 2, "e": "",
+        "s": SpecFloat("0.90"),
     }  # fmt: skip
     assert argv(Invocation(model="m", release=release, options=options))[1:] == (
         "--x", "--no-y-z", "--a", "1", "b", "--t", '{"k":true,"l":2}', "--d=-1", "--e=", "--s", "0.90",

@@ -1,8 +1,8 @@
 """quadgen and the real parsers agree, over random option tables.
 
-The parser of each release runs in a process of its own, with the Python files that `scripts/catalog` downloads and
-the environment that `scripts/test-host vllm` makes; on a new machine both happen on the first run. The large
-run is `scripts/differential`.
+The parser of each release runs in a process of its own, with the Python files that `scripts/catalog`
+downloads and the environment that `scripts/test-host vllm` makes; on a new machine both happen on the first
+run. The large run is `scripts/differential`.
 """
 
 from __future__ import annotations
@@ -36,6 +36,12 @@ def test_the_tables_are_the_same_for_the_same_seed(monkeypatch: pytest.MonkeyPat
     from quadgen.vllm.catalog import load  # noqa: PLC0415
     from vllmdiff.tables import Tables  # noqa: PLC0415
 
-    first, second = (Tables(load("0.33"), random.Random(5)) for _ in range(2))
+    first, second = (
+        Tables(
+            load("0.33"),
+            random.Random(5),  # noqa: S311 - the same tables for the same seed
+        )
+        for _ in range(2)
+    )
     assert [first.table() for _ in range(20)] == [second.table() for _ in range(20)]
     assert "vllmdiff" in sys.modules

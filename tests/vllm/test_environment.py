@@ -1,5 +1,7 @@
 """Environment variables and secrets of a service."""
 
+# ruff: noqa: E501 - a table reads best with one row on one line
+
 from __future__ import annotations
 
 from typing import Any
@@ -33,7 +35,7 @@ def findings(env: dict[str, str], options: dict[str, Any] | None = None, **rest:
         pytest.param({"VLLM_LOGGING_LEVEL": "'INFO'"}, "warning", "quotes-in-value", "quotes", id="quotes"),
         pytest.param({"VLLM_PORT": "8000"}, "error", "vllm-port", "listen", id="port-of-the-api"),
         pytest.param({"VLLM_PORT": "tcp://1.2.3.4:80"}, "error", "vllm-port", "number", id="port-as-address"),
-        pytest.param({"VLLM_HOST_IP": "0.0.0.0"}, "error", "vllm-host-ip", "listen", id="host-ip-everywhere"),
+        pytest.param({"VLLM_HOST_IP": "::"}, "error", "vllm-host-ip", "listen", id="host-ip-everywhere"),
         pytest.param({"VLLM_HOST_IP": "10.0.0.5"}, "note", "vllm-host-ip", "several nodes", id="host-ip-alone"),
         pytest.param({"CUDA_VISIBLE_DEVICES": "1"}, "warning", "visible-devices", "gpus", id="visible-devices"),
         pytest.param({"NVIDIA_VISIBLE_DEVICES": "all"}, "warning", "visible-devices", "gpus", id="nvidia-devices"),

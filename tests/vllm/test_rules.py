@@ -1,5 +1,7 @@
 """Every rule between options: a service that breaks it, and one next to it that does not."""
 
+# ruff: noqa: E501 - a table reads best with one row on one line
+
 from __future__ import annotations
 
 from typing import Any

@@ -129,7 +129,6 @@ RULES: Final = (
         "compilation-custom-ops",
         lambda all_, _: sum(op in {"all", "none"} for op in all_["custom_ops"] or ()) > 1,
         "custom_ops holds more than one of all and none",
-        since="0.27",
     ),
     JsonRule(
         "CompilationConfig",

@@ -68,7 +68,7 @@ def container_paths(arguments: Arguments) -> Iterator[PathUse]:
     for name, writes in _PATHS.items():
         value = arguments.values.get(name)
         if _is_path(value):
-            yield PathUse(name, ("serve", arguments.keys[name]), value, writes)
+            yield PathUse(name, ("serve", arguments.keys[name]), str(value), writes)
     for (name, key), writes in _JSON_PATHS.items():
         table = arguments.values.get(name)
         if isinstance(table, dict) and _is_path(table.get(key)):

@@ -69,17 +69,22 @@ def _reason(key: str, catalog: Catalog, command: str) -> tuple[str, str, str]:
     match = catalog.find(key)
     if match is not None and command != "serve":
         return "option-not-here", f"`vllm {command}` does not take {match.option.name}", "leave it out"
-    life = catalogs.life(key)
+    life, whole = catalogs.life(key), _abbreviated(key, catalog)
+    if whole:
+        return _guessed(key, whole, life, catalog)
     if life is not None:
         return _elsewhere(key, life, catalog)
-    whole = _abbreviated(key, catalog)
-    if whole:
-        return (
-            "option-abbreviated",
-            f"{key} is short for {' or '.join(whole[:3])}; vLLM guesses it today and may not tomorrow",
-            f"write {whole[0]}",
-        )
     return "option-unknown", f"vLLM {catalog.release} has no option {key}", _near(key, catalog)
+
+
+def _guessed(key: str, whole: list[str], life: Life | None, catalog: Catalog) -> tuple[str, str, str]:
+    """A name that vLLM's parser would complete, even where the name once meant something else."""
+    meant = " or ".join(whole[:3])
+    if life is not None:
+        _, message, remedy = _elsewhere(key, life, catalog)
+        return "option-abbreviated", f"{message}, and vLLM would take it for {meant}", remedy
+    message = f"{key} is short for {meant}; vLLM guesses it today and may not tomorrow"
+    return "option-abbreviated", message, f"write {whole[0]}"
 
 
 def _malformed(key: str, catalog: Catalog) -> tuple[str, str, str] | None:

@@ -155,7 +155,7 @@ def _size_remedy(word: str) -> str:
 
 def _list(option: Option, value: Any, catalog: Catalog) -> Reading:
     if isinstance(value, dict):
-        raise wrong("a list", value)
+        raise wrong("a list", value, code="value-shape")
     items = value if isinstance(value, list) else [value]
     if not items:
         raise wrong("a list with something in it", value, "leave the option out")
