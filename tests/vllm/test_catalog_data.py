@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from quadgen.vllm.catalog import RELEASES, life, load
+from quadgen.vllm.catalog import RELEASES, life, load, variable_life
 from quadgen.vllm.releases import VERSIONS
 
 if TYPE_CHECKING:
@@ -329,3 +329,15 @@ def test_histories_give_back_the_rows_they_were_made_of(
     history = importlib.import_module("vllmdump.history")
     states = list(zip(("0.1", "0.2", "0.3"), rows, strict=True))
     assert history.decode(history.encode(states), ["0.1", "0.2", "0.3"]) == states
+
+
+def test_removed_names_are_known_with_the_release_that_dropped_them() -> None:
+    flags = (fact("removed-flags.json") or {"flags": {}})["flags"]
+    variables = (fact("removed-env-vars.json") or {"variables": {}})["variables"]
+    # Gone means read by nothing, though a declaration for type checkers may have stayed.
+    found = {name: life(name) for name in flags if not name.startswith("--no-")}
+    found.update((name, variable_life(name)) for name in variables)
+    dropped = {name: row["gone_in"].rpartition(".")[0] for name, row in {**flags, **variables}.items()}
+    assert {
+        name: dropped[name] for name, row in found.items() if row is None or row.gone != dropped[name]
+    } == {}
