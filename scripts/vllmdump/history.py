@@ -23,8 +23,8 @@ def encode(states: list[tuple[str, Row | None]]) -> History:
         if row is None or last is None:
             history.append((release, row))
         else:
-            change = {key: value for key, value in row.items() if key not in last or last[key] != value}
-            change.update(dict.fromkeys(last.keys() - row.keys()))
+            names = sorted(last.keys() | row.keys())
+            change = {name: row.get(name) for name in names if row.get(name) != last.get(name)}
             history.append((release, change))
         last = row
     return history

@@ -6,6 +6,7 @@ import dataclasses
 import enum
 import types
 import typing
+from functools import cache
 from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
@@ -55,6 +56,8 @@ def _keys(cls: type) -> tuple[dict[str, dict[str, Any]], list[type]]:
         hint = hints[field.name]
         shape = Shape(cls, field.name)
         row: dict[str, Any] = {"type": shape.text(hint), "choices": shape.choices, "any_case": shape.any_case}
+        if shape.choices and not shape.any_case:
+            row["folds"] = _folds(cls, field.name, shape.choices)
         row.update(bounds(field.default, *getattr(hint, "__metadata__", ())))
         keys[field.name] = present({**row, **_default(field)})
         nested += shape.classes
@@ -111,16 +114,26 @@ class Shape:
 def _members(cls: type, key: str, enumeration: type[enum.Enum]) -> tuple[list[Any], bool]:
     """The spellings of an enumeration's members that the class takes, and whether names go in any case.
 
-    Pydantic takes values, but most of vLLM's classes turn names into members first; so each is tried.
+    Pydantic takes values, but most of vLLM's classes turn names into members first, and some take a word for
+    none in particular; so each is tried.
     """
     names = [member.name for member in enumeration]
     values = [member.value for member in enumeration if isinstance(member.value, (str, int))]
-    accepted = [word for word in dict.fromkeys([*names, *values]) if _takes(cls, key, word)]
+    if _takes(cls, key, PROBE):
+        return names, False
+    accepted = [word for word in dict.fromkeys([*names, *values, "auto"]) if _takes(cls, key, word)]
     any_case = all(_takes(cls, key, word) for name in names for word in (name, name.lower(), name.title()))
     if any_case:
         known = {name.lower() for name in names}
         accepted = names + [word for word in accepted if str(word).lower() not in known]
     return accepted or names, any_case
+
+
+def _folds(cls: type, key: str, choices: list[Any]) -> bool:
+    """Whether text for the key is made lower case and its `-` read as `_` before it is looked at."""
+    words = [choice for choice in choices if isinstance(choice, str)]
+    odd = [word.title().replace("_", "-") for word in words]
+    return bool(words) and not _takes(cls, key, PROBE) and all(_takes(cls, key, word) for word in odd)
 
 
 def late_choices(owner: type, field: dataclasses.Field[Any], known: list[Any]) -> dict[str, Any]:
@@ -133,26 +146,33 @@ def late_choices(owner: type, field: dataclasses.Field[Any], known: list[Any]) -
     return {"late_choices": values, "any_case": shape.any_case}
 
 
+@cache
+def _adapter(cls: type) -> TypeAdapter[Any]:
+    return TypeAdapter(cls)
+
+
 def _takes(cls: type, key: str, word: Any) -> bool:
     """Whether an object with this value for the key is not refused for that key."""
-    try:
-        TypeAdapter(cls).validate_python({key: word})
-    except ValidationError as error:
-        return not any(detail["loc"] and detail["loc"][0] == key for detail in error.errors())
-    except Exception:  # noqa: BLE001 - the object needs a device or other keys; the value itself was taken
-        return True
-    return True
+    refusal = _refusal(cls, {key: word})
+    if isinstance(refusal, ValidationError):
+        return not any(detail["loc"] and detail["loc"][0] == key for detail in refusal.errors())
+    # Some validators fail by accident. That is about this value if an object without it can be made.
+    return refusal is None or type(refusal) is type(_refusal(cls, {}))
 
 
 def _is_open(cls: type) -> bool:
     """Whether a key that the class does not have is let through."""
+    refusal = _refusal(cls, {PROBE: 1})
+    refused = isinstance(refusal, ValidationError) and refusal.errors()
+    return not any(detail["loc"] == (PROBE,) for detail in refused or ())
+
+
+def _refusal(cls: type, keys: dict[str, Any]) -> Exception | None:
     try:
-        TypeAdapter(cls).validate_python({PROBE: 1})
-    except ValidationError as error:
-        return not any(detail["loc"] == (PROBE,) for detail in error.errors())
-    except Exception:  # noqa: BLE001 - see above
-        return True
-    return True
+        _adapter(cls).validate_python(keys)
+    except Exception as error:  # noqa: BLE001 - whatever it is, the object was not made
+        return error
+    return None
 
 
 def _default(field: dataclasses.Field[Any]) -> dict[str, Any]:

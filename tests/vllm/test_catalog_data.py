@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import re
 from collections import Counter
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from quadgen.vllm.catalog import RELEASES, life, load
+from quadgen.vllm.catalog import RELEASES, life, load, variable_life
 from quadgen.vllm.releases import VERSIONS
 
 if TYPE_CHECKING:
@@ -296,3 +297,47 @@ def test_variables_are_those_that_another_program_read(release: str) -> None:
         assert {row["name"]: row["default"] or "None" for row in facts["variables"]} == {
             name: variable.default for name, variable in ours.items()
         }
+
+
+def test_files_are_what_the_program_would_write_from_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(ROOT / "scripts"))
+    merge = importlib.import_module("vllmdump.merge")
+    written = merge.files(merge.dumps(VERSIONS))
+    assert {path.name for path in written} > {
+        "options.json",
+        "classes.json",
+        "variables.json",
+        "removed.json",
+    }
+    assert [path.name for path, text in written.items() if path.read_text(encoding="utf-8") != text] == []
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        pytest.param([{"a": 1}, {"a": 1}, {"a": 1}], id="unchanged"),
+        pytest.param([{"a": 1}, {"a": 2}, {"a": 2, "b": 0}], id="changed and added"),
+        pytest.param([{"a": 1, "b": 2}, {"a": 1}, {"a": 1, "b": 3}], id="key gone and back"),
+        pytest.param([None, {"a": 1}, None], id="came and went"),
+        pytest.param([{"a": 1}, None, {"a": 1}], id="went and came back"),
+    ],
+)
+def test_histories_give_back_the_rows_they_were_made_of(
+    rows: list[dict[str, int] | None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(str(ROOT / "scripts"))
+    history = importlib.import_module("vllmdump.history")
+    states = list(zip(("0.1", "0.2", "0.3"), rows, strict=True))
+    assert history.decode(history.encode(states), ["0.1", "0.2", "0.3"]) == states
+
+
+def test_removed_names_are_known_with_the_release_that_dropped_them() -> None:
+    flags = (fact("removed-flags.json") or {"flags": {}})["flags"]
+    variables = (fact("removed-env-vars.json") or {"variables": {}})["variables"]
+    # Gone means read by nothing, though a declaration for type checkers may have stayed.
+    found = {name: life(name) for name in flags if not name.startswith("--no-")}
+    found.update((name, variable_life(name)) for name in variables)
+    dropped = {name: row["gone_in"].rpartition(".")[0] for name, row in {**flags, **variables}.items()}
+    assert {
+        name: dropped[name] for name, row in found.items() if row is None or row.gone != dropped[name]
+    } == {}

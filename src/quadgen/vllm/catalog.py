@@ -290,6 +290,7 @@ def _json_key(name: str, row: _Row) -> JsonKey:
         type=row["type"],
         choices=tuple(row.get("choices", ())),
         any_case=row.get("any_case", False),
+        folds=row.get("folds", False),
         bounds=_bounds(row),
         default=row.get("default"),
         required=row.get("required", False),

@@ -153,6 +153,7 @@ class JsonKey:
             `choices`), `none`, `any`, a class name, `list[...]`, `tuple[...]`, `dict[..., ...]`.
         choices: The values that `choice` stands for.
         any_case: Text among `choices` may be written in any case.
+        folds: Text is made lower case and `-` read as `_` before `choices` are looked at.
         bounds: Limits of a number.
         default: vLLM's own; None where vLLM computes it.
         required: Whether an object without it is refused.
@@ -162,6 +163,7 @@ class JsonKey:
     type: str
     choices: tuple[str | int, ...] = ()
     any_case: bool = False
+    folds: bool = False
     bounds: Bounds = Bounds()
     default: Any = None
     required: bool = False
