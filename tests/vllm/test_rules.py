@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from quadgen.vllm.argv import Invocation
+from quadgen.vllm.catalog import load
 from quadgen.vllm.check import RULES, check
 from quadgen.vllm.model_config import RULES as MODEL_RULES
 
@@ -355,3 +356,10 @@ def test_without_config_json_one_note_says_what_was_not_checked() -> None:
     assert [finding.message for finding in notes] == [
         "not checked without config.json: whether tensor-parallel-size, max-model-len fits the model"
     ]
+
+
+@pytest.mark.parametrize("value", ["", "None", -1, 0, True, [], {}, ["", "None"], "x", 10**9, {"a": None}])
+def test_no_value_of_any_option_makes_a_rule_fall_over(value: Any) -> None:
+    for release in ("0.20.2", "0.33.0"):
+        for name in load(release).options:
+            codes({name: value}, release=release, config=DENSE, gpu_count=1)

@@ -75,18 +75,18 @@ def _object(option: Option, value: Any, catalog: Catalog) -> Any:
         if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
             raise wrong(_json_shape(option), value, code="json-shape")
         return value
-    if value is None and option.json_class is None:
+    late = option.json_class is None or not json_class(catalog.release, option.json_class).checked
+    if value is None and late:
         return None
     if not isinstance(value, dict):
-        checked = option.json_class is not None and json_class(catalog.release, option.json_class).checked
-        raise wrong(_json_shape(option), value, code="value-type" if checked else "json-shape")
+        raise wrong(_json_shape(option), value, code="json-shape" if late else "value-type")
     if option.json_class is None:
         return value
     reader = ObjectReader(catalog)
     read = reader.read(option.json_class, _normal_keys(option, value))
     if reader.problems:
-        late = "" if json_class(catalog.release, option.json_class).checked else "-at-start"
-        raise UnfitValueError(*(replace(problem, code=problem.code + late) for problem in reader.problems))
+        when = "-at-start" if late else ""
+        raise UnfitValueError(*(replace(problem, code=problem.code + when) for problem in reader.problems))
     return read
 
 

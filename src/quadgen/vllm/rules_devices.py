@@ -85,7 +85,7 @@ RULES: Final = (
         fact="D21",
         code="numa-ranges",
         about=("numa-bind-cpus",),
-        broken=lambda s: _ranges_broken(s.get("numa-bind-cpus") or []),
+        broken=lambda s: _ranges_broken([text or "" for text in s.get("numa-bind-cpus") or ()]),
         message="numa-bind-cpus takes ascending ranges such as 0-15 or 0,2-7",
     ),
     Rule(
