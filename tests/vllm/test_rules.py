@@ -363,3 +363,12 @@ def test_no_value_of_any_option_makes_a_rule_fall_over(value: Any) -> None:
     for release in ("0.20.2", "0.33.0"):
         for name in load(release).options:
             codes({name: value}, release=release, config=DENSE, gpu_count=1)
+
+
+@pytest.mark.parametrize(("inside", "found"), [(["a"], True), ([], False)], ids=["same", "empty"])
+def test_an_operation_gets_its_order_once(inside: list[str], found: bool) -> None:  # noqa: FBT001 - a column
+    options = {
+        "ir-op-priority": {"rms_norm": ["b"]},
+        "kernel-config": {"ir_op_priority": {"rms_norm": inside}},
+    }
+    assert ("set-twice" in codes(options)) == found

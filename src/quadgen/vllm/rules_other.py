@@ -16,7 +16,6 @@ _TWICE: Final = (
     ("enable-flashinfer-autotune", "kernel-config", "enable_flashinfer_autotune"),
     ("cudagraph-capture-sizes", "compilation-config", "cudagraph_capture_sizes"),
     ("max-cudagraph-capture-size", "compilation-config", "max_cudagraph_capture_size"),
-    ("ir-op-priority", "kernel-config", "ir_op_priority"),
 )
 # The same, but vLLM lets one of them win without a word.
 _OVERRIDES: Final = (
@@ -31,6 +30,14 @@ _OVERRIDES: Final = (
 
 def _both(s: Settings, rows: tuple[tuple[str, str, str], ...]) -> bool:
     return any(s.given(option) and s.part(config, key) is not None for option, config, key in rows)
+
+
+def _same_operation(s: Settings) -> bool:
+    """An empty list means "not given" (vllm/engine/arg_utils.py)."""
+    alone, inside = s.get("ir-op-priority"), s.part("kernel-config", "ir_op_priority")
+    if not isinstance(alone, dict) or not isinstance(inside, dict):
+        return False
+    return any(alone.get(operation) and inside.get(operation) for operation in alone)
 
 
 def _largest_differs(s: Settings) -> bool:
@@ -80,6 +87,14 @@ RULES: Final = (
         about=tuple(option for option, _, _ in _TWICE),
         broken=lambda s: _both(s, _TWICE),
         message="this option and the same key of its JSON option exclude each other",
+        remedy="keep one of the two",
+    ),
+    Rule(
+        fact="X2",
+        code="set-twice",
+        about=("ir-op-priority",),
+        broken=_same_operation,
+        message="ir-op-priority and kernel-config.ir_op_priority both name an order for the same operation",
         remedy="keep one of the two",
     ),
     Rule(
