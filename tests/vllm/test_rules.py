@@ -123,6 +123,8 @@ ROWS: list[tuple[str, dict[str, Any], dict[str, Any], dict[str, Any]]] = [
     ("numa-bind", {"numa-bind-nodes": [0, 1]}, {"numa-bind": True}, {}),
     ("numa-ranges", {"numa-bind": True, "numa-bind-cpus": ["15-0"]}, {"numa-bind-cpus": ["0-15", "16,18-20"]}, {}),
     ("device-ids", {"device-ids": [0, 0]}, {"device-ids": [0, 1]}, {}),
+    ("quantization-gpu", {"quantization": "fp_quant", "allow-deprecated-quantization": True}, {"quantization": "awq"}, {"capability": 90}),
+    ("bfloat16-gpu", {"dtype": "bfloat16"}, {"dtype": "half"}, {"capability": 75}),
     ("ray-nsight", {"ray-workers-use-nsight": True}, {"distributed-executor-backend": "ray"}, {}),
     ("ray-unencrypted", {"distributed-executor-backend": "ray"}, {"distributed-executor-backend": "mp"}, {}),
     ("nodes-network", {"nnodes": 2, "tensor-parallel-size": 2}, {"nnodes": 1}, {}),
@@ -372,3 +374,9 @@ def test_an_operation_gets_its_order_once(inside: list[str], found: bool) -> Non
         "kernel-config": {"ir_op_priority": {"rms_norm": inside}},
     }
     assert ("set-twice" in codes(options)) == found
+
+
+def test_a_checkpoint_that_the_gpu_is_too_old_for_is_refused() -> None:
+    config = {**DENSE, "quantization_config": {"quant_method": "mxfp4"}}
+    assert "quantization-gpu" in codes({}, config=config, capability=75)
+    assert "quantization-gpu" not in codes({}, config=config, capability=90)

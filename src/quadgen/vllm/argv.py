@@ -36,6 +36,7 @@ class Invocation:
         options: The `serve` table as TOML has it.
         env: Environment variables of the container.
         command: What the image is asked to run.
+        capability: Compute capability of the weakest GPU, 89 for 8.9; None for unknown.
         gpu_count: How many GPUs the container sees; None for unknown.
         config: The model's `config.json`; None where it is not at hand.
         port: Port inside the container that is published and probed; None for whatever the options say.
@@ -50,6 +51,7 @@ class Invocation:
     options: Mapping[str, Any] = field(default_factory=dict)
     env: Mapping[str, str] = field(default_factory=dict)
     command: Command = "serve"
+    capability: int | None = None
     gpu_count: int | None = None
     config: Mapping[str, Any] | None = None
     port: int | None = None

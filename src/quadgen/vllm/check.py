@@ -11,6 +11,7 @@ from quadgen.vllm import (
 from quadgen.vllm import (
     rules_devices,
     rules_frontend,
+    rules_gpu,
     rules_memory,
     rules_other,
     rules_parallel,
@@ -37,6 +38,7 @@ RULES: tuple[Rule, ...] = (
     *rules_frontend.RULES,
     *rules_parallel.RULES,
     *rules_devices.RULES,
+    *rules_gpu.RULES,
     *rules_memory.RULES,
     *rules_speculative.RULES,
     *rules_other.RULES,

@@ -22,6 +22,7 @@ NameKind: TypeAlias = Literal[
     "quantization",
     "quantization-deprecated",
     "quantization-key",
+    "quantization-capability",
     "quantization-shorthand",
     "load-format",
     "kv-connector",

@@ -78,7 +78,8 @@ class Rule:
     Args:
         fact: Its number in the collected facts, or the seed it comes from.
         code: Stable kebab-case name.
-        about: The options it speaks of; the first one that was given is the place of the finding.
+        about: The options it speaks of; the first one that was given is the place of the finding. Empty for
+            a rule about the service as a whole.
         broken: Whether a service breaks it.
         message: What is wrong; `{name}` stands for the value of an option.
         remedy: What to do about it.
@@ -164,5 +165,6 @@ def broken(rules: Iterable[Rule], settings: Settings) -> Iterator[Finding]:
     """
     given = settings.values.keys() | set(settings.invocation.env)
     for rule in rules:
-        if not given.isdisjoint(rule.about) and rule.holds_in(settings.release) and rule.broken(settings):
+        touched = not rule.about or not given.isdisjoint(rule.about)
+        if touched and rule.holds_in(settings.release) and rule.broken(settings):
             yield rule.finding(settings)
