@@ -37,9 +37,7 @@ class Parser:
         return self
 
     def __exit__(self, *_error: object) -> None:
-        if self._process.stdin is not None:
-            self._process.stdin.close()
-        self._process.wait()
+        self._process.communicate()
 
     def answer(self, question: Question) -> dict[str, Any]:
         """What the parser makes of the words of a question."""

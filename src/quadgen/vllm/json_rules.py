@@ -5,38 +5,12 @@ Each row was read in `vllm/config/` of every release from 0.20 to 0.33; `since` 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import cache
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final
+
+from quadgen.vllm.json_rule import JsonRule
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-
-# The object with vLLM's defaults filled in, and only the keys that were given.
-Test: TypeAlias = "Callable[[Mapping[str, Any], Mapping[str, Any]], bool]"
-
-
-@dataclass(frozen=True, slots=True)
-class JsonRule:
-    """One rule of a JSON class.
-
-    Args:
-        owner: The class.
-        code: Stable kebab-case name.
-        broken: Whether an object breaks it.
-        message: What is wrong.
-        remedy: What to do about it.
-        since: First release that enforces it.
-        until: First release that no longer does.
-    """
-
-    owner: str
-    code: str
-    broken: Test
-    message: str
-    remedy: str = ""
-    since: str = "0.20"
-    until: str = ""
+    from collections.abc import Iterator, Mapping
 
 
 def broken_rules(
@@ -51,18 +25,8 @@ def broken_rules(
         release: Such as "0.32".
     """
     for rule in RULES:
-        if rule.owner == owner and _applies(rule, release) and rule.broken(settings, given):
+        if rule.owner == owner and rule.holds_in(release) and rule.broken(settings, given):
             yield rule
-
-
-def _applies(rule: JsonRule, release: str) -> bool:
-    number = _number(release)
-    return _number(rule.since) <= number and (not rule.until or number < _number(rule.until))
-
-
-@cache
-def _number(release: str) -> tuple[int, ...]:
-    return tuple(map(int, release.split(".")))
 
 
 def _bad_op(op: str) -> bool:
@@ -183,6 +147,15 @@ RULES: Final = (
             and (given.get("encoder_cudagraph_max_frames_per_batch") or 0) < 0
         ),
         "encoder_cudagraph_max_frames_per_batch must be at least 0",
+    ),
+    JsonRule(
+        "AttentionConfig",
+        "attention-cudnn",
+        lambda _, given: bool(given.get("use_cudnn_prefill")) and given.get("mla_prefill_backend") is None,
+        "cuDNN's prefill is gone",
+        "set mla_prefill_backend: FLASH_ATTN, FLASHINFER or TRTLLM_RAGGED",
+        since="0.21",
+        until="0.22",
     ),
     JsonRule(
         "AttentionConfig",
