@@ -68,7 +68,7 @@ def _reason(key: str, catalog: Catalog, command: str) -> tuple[str, str, str]:
         )
     match = catalog.find(key)
     if match is not None and command != "serve":
-        return "option-not-here", f"`vllm {command}` does not take {match.option.name}", "leave it out"
+        return "option-not-here", f"`vllm {command}` does nothing with {match.option.name}", "leave it out"
     life, whole = catalogs.life(key), _abbreviated(key, catalog)
     if whole:
         return _guessed(key, whole, life, catalog)
