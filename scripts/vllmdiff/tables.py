@@ -1,6 +1,6 @@
 """Option tables for one release: right, nearly right, and wrong."""
 
-# ruff: noqa: PLR2004 - the numbers are chances
+
 # ruff: noqa: E501 - a list of oddities reads best on few lines
 
 from __future__ import annotations

@@ -13,6 +13,7 @@ from quadgen.quadlet.target import Target
 from quadgen.quadlet.version import SUPPORTED, PodmanVersion
 from quadgen.spec import Source, load
 from quadgen.spec.source import built_in
+from quadgen.vllm.services import serving_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -208,8 +209,13 @@ def test_only_the_services_asked_for_and_what_they_need(load_text: Callable[[str
 
 
 def test_a_floats_text_reaches_vllm_as_it_was_written(load_text: Callable[[str], Loaded]) -> None:
-    text = container(load_text(MODEL + "serve.gpu-memory-utilization = 0.90\nserve.a = 1e-5\nserve.b = -1\n"))
-    assert "--gpu-memory-utilization 0.90 --a 1e-5 --b=-1" in lines(text, "Exec")[0]
+    text = container(
+        load_text(
+            MODEL
+            + "serve.gpu-memory-utilization = 0.90\nserve.cpu-offload-gb = 1e-5\nserve.max-model-len = -1\n"
+        )
+    )
+    assert "--gpu-memory-utilization 0.90 --cpu-offload-gb 1e-5 --max-model-len=-1" in lines(text, "Exec")[0]
 
 
 @pytest.mark.parametrize(
@@ -225,5 +231,5 @@ def test_a_real_generator_makes_every_service(path: Path, generator: Generator) 
     for service in loaded.spec.services:
         argv = made.argv(f"{service.name}.service")
         image = argv.index(service.image if "/" in service.image else "docker.io/vllm/vllm-openai:v0.25.1")
-        assert tuple(argv[image + 1 :]) == command(service)
+        assert tuple(argv[image + 1 :]) == command(service, serving_of(service))
     assert len(made.services) == len(rendered.files)

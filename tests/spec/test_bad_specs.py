@@ -121,8 +121,8 @@ BAD = [
     Bad("key of the escape hatch", MODEL + "[service.a.quadlet.Container]\nShmsize = 1\n", 4, "service.a.quadlet.Container.Shmsize", "unknown-key", "Shmsize"),
     Bad("second line in the escape hatch", MODEL + '[service.a.quadlet.Container]\nTimezone = "x\\nExec=y"\n', 4, "service.a.quadlet.Container.Timezone", "", "line break"),
     Bad("Exec in the escape hatch", MODEL + '[service.a.quadlet.Container]\nExec = "y"\n', 4, "service.a.quadlet.Container.Exec", "", "Exec"),
-    Bad("argument of 131072 bytes", MODEL + f'[service.a.serve]\nx = "{"y" * 131072}"\n', 3, "service.a.serve", "", "131072"),
-    Bad("U+0080 in an argument", MODEL + '[service.a.serve]\nx = "\\u0080"\n', 3, "service.a.serve", "", "U+0080"),
+    Bad("argument of 131072 bytes", MODEL + f'[service.a.serve]\nchat-template = "{"y" * 131072}"\n', 3, "service.a.serve", "", "131072"),
+    Bad("U+0080 in an argument", MODEL + '[service.a.serve]\nchat-template = "\\u0080"\n', 3, "service.a.serve", "", "U+0080"),
     Bad("newline in a label's name", MODEL + '[service.a.labels]\n"a\\nb" = "c"\n', 4, 'service.a.labels."a\nb"', "control-character", "\\n"),
 ]  # fmt: skip
 

@@ -1,7 +1,5 @@
 """Commands that people published: each gets the answer that its author needed."""
 
-# ruff: noqa: E501 - a table reads best with one row on one line
-
 from __future__ import annotations
 
 from typing import Any

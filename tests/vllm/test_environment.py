@@ -1,7 +1,5 @@
 """Environment variables and secrets of a service."""
 
-# ruff: noqa: E501 - a table reads best with one row on one line
-
 from __future__ import annotations
 
 from typing import Any
@@ -70,7 +68,7 @@ def test_strict_validation_makes_an_unknown_variable_an_error() -> None:
 @pytest.mark.parametrize(
     ("reachable", "severity"), [(True, "error"), (False, "warning")], ids=["network", "loopback"]
 )
-def test_the_development_endpoints_are_for_loopback(reachable: bool, severity: str) -> None:  # noqa: FBT001
+def test_the_development_endpoints_are_for_loopback(reachable: bool, severity: str) -> None:
     found = findings({"VLLM_SERVER_DEV_MODE": "1"}, reachable=reachable)
     assert [finding.severity for finding in found] == [severity]
 

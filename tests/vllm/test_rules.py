@@ -1,7 +1,5 @@
 """Every rule between options: a service that breaks it, and one next to it that does not."""
 
-# ruff: noqa: E501 - a table reads best with one row on one line
-
 from __future__ import annotations
 
 from typing import Any
@@ -368,7 +366,7 @@ def test_no_value_of_any_option_makes_a_rule_fall_over(value: Any) -> None:
 
 
 @pytest.mark.parametrize(("inside", "found"), [(["a"], True), ([], False)], ids=["same", "empty"])
-def test_an_operation_gets_its_order_once(inside: list[str], found: bool) -> None:  # noqa: FBT001 - a column
+def test_an_operation_gets_its_order_once(inside: list[str], found: bool) -> None:
     options = {
         "ir-op-priority": {"rms_norm": ["b"]},
         "kernel-config": {"ir_op_priority": {"rms_norm": inside}},

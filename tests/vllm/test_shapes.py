@@ -72,7 +72,7 @@ def test_a_choice_is_exact_unless_any_case_goes() -> None:
     with pytest.raises(ShapeError, match="one of a, b"):
         read("choice | none", "A", "a", "b")
     with pytest.raises(ShapeError):
-        read("choice", True, 1)  # noqa: FBT003 - the value under test
+        read("choice", True, 1)
 
 
 def test_an_error_says_where() -> None:

@@ -1,7 +1,5 @@
 """What another release means for a service that works today."""
 
-# ruff: noqa: E501 - a table reads best with one row on one line
-
 from __future__ import annotations
 
 from typing import Any

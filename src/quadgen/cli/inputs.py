@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,7 +15,7 @@ from quadgen.findings import Finding
 from quadgen.quadlet.version import DEFAULT, NEWEST, PodmanVersion
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
     from typing import Any
 
     from quadgen.cli.settings import Settings
@@ -49,7 +50,24 @@ def load_spec(settings: Settings) -> Loaded:
         )
     else:
         output.message(settings, f"spec: {source.label}", detail=True)
-    return spec.load(source)
+    return _with_releases(spec.load(source))
+
+
+def _with_releases(loaded: Loaded) -> Loaded:
+    """Fill in the vLLM releases that only the images on this machine tell."""
+    from quadgen.vllm.services import release_of  # noqa: PLC0415
+
+    if all(release_of(service) for service in loaded.spec.services):
+        return loaded
+    from quadgen.host.images import vllm_release  # noqa: PLC0415
+    from quadgen.host.run import RealRunner  # noqa: PLC0415
+
+    runner = RealRunner()
+    services = tuple(
+        service if release_of(service) else replace(service, vllm=vllm_release(runner, service.image))
+        for service in loaded.spec.services
+    )
+    return replace(loaded, spec=replace(loaded.spec, services=services))
 
 
 def target_of(settings: Settings, podman: str | None) -> Target:
@@ -101,11 +119,35 @@ def render(loaded: Loaded, target: Target, names: Sequence[str] = ()) -> Rendere
     from quadgen.quadlet import render as rendering  # noqa: PLC0415
 
     rendered = rendering.render(loaded.spec, target, loaded.source.label, names)
-    findings = loaded.locate(rendered.findings)
-    if any(finding.severity == "error" for finding in findings):
-        raise SpecError(findings)
+    return _unless_wrong(loaded, rendered, rendered.findings, target)
+
+
+def examine(loaded: Loaded, target: Target, names: Sequence[str] = ()) -> Rendered:
+    """Render, and check everything that can be known before an installation.
+
+    Raises:
+        SpecError: Something is wrong; all that is wrong is told at once, warnings too.
+    """
+    from quadgen.host.hub import model_config  # noqa: PLC0415
+    from quadgen.quadlet import render as rendering  # noqa: PLC0415
+    from quadgen.vllm import services  # noqa: PLC0415
+
+    rendered = rendering.render(loaded.spec, target, loaded.source.label, names)
+    about: list[Finding] = []
+    for service in rendering.choose(loaded.spec, names):
+        config = model_config(service.model, service.revision, os.environ)
+        about += services.findings(service, config)
+    return _unless_wrong(loaded, rendered, (*loaded.findings, *about, *rendered.findings), target)
+
+
+def _unless_wrong(
+    loaded: Loaded, rendered: Rendered, findings: Iterable[Finding], target: Target
+) -> Rendered:
+    located = loaded.locate(findings)
+    if any(finding.severity == "error" for finding in located):
+        raise SpecError(located)
     if (target.podman.major, target.podman.minor) > (NEWEST.major, NEWEST.minor):
-        findings.append(
+        located.append(
             Finding(
                 severity="note",
                 code="newer-podman",
@@ -113,4 +155,4 @@ def render(loaded: Loaded, target: Target, names: Sequence[str] = ()) -> Rendere
                 remedy="see what its generator says to the installed units",
             )
         )
-    return type(rendered)(rendered.files, tuple(findings))
+    return type(rendered)(rendered.files, tuple(located))

@@ -42,7 +42,7 @@ def command(
     services = choose(loaded.spec, names)
     runner = RealRunner()
     host = detect(runner, os.environ)
-    rendered = inputs.render(loaded, inputs.target_of_host(host), names)
+    rendered = inputs.examine(loaded, inputs.target_of_host(host), names)
     request = deploy.Request(
         rendered=rendered.files,
         spec=loaded.source.label,
@@ -54,7 +54,7 @@ def command(
     outcome = deploy.install(request, host, runner)
     running = [name.removesuffix(".service") for name, state in outcome.states.items() if state.running]
     missing = missing_for_start(runner, host, [needs_of(service) for service in services], running=running)
-    findings = (*loaded.findings, *rendered.findings, *loaded.locate([*outcome.findings, *missing]))
+    findings = (*rendered.findings, *loaded.locate([*outcome.findings, *missing]))
     changes.tell(settings, outcome, findings, dry_run=dry_run)
     if outcome.failed:
         ctx.exit(1)

@@ -18,6 +18,7 @@ COMMANDS = {
     "render": "Print the unit files, or write them to a folder.",
     "install": "Bring the unit files to systemd, as one change.",
     "uninstall": "Take installed unit files away again.",
+    "options": "Search and explain the options of `vllm serve`.",
 }
 
 

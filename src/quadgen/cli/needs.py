@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from quadgen.deploy.needs import Needs
-from quadgen.quadlet.container import gpu_devices, mounted
+from quadgen.quadlet.container import gpu_devices, local_paths
+from quadgen.vllm.services import serving_of
 
 if TYPE_CHECKING:
     from quadgen.spec.models import Service
@@ -19,8 +20,7 @@ def needs_of(service: Service) -> Needs:
         *(device.split(":")[0] for device in service.devices if device[0] == "/"),
     ]
     paths = [volume.source for volume in service.volumes if volume.bind]
-    models = (service.model, *service.lora.values())
-    paths += [name for name in models if name.startswith("/") and not mounted(service, name)]
+    paths += local_paths(service, serving_of(service))
     secrets = [service.api_key, service.hf_token, *(use.secret for use in service.secrets.values())]
     return Needs(
         service=service.name,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from quadgen.quadlet.assignment import Assignment
 from quadgen.quadlet.readiness import health
-from quadgen.vllm import argv, images
+from quadgen.vllm.services import CONTAINER_PORT
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -16,24 +16,31 @@ if TYPE_CHECKING:
     from quadgen.quadlet.assignment import Value
     from quadgen.quadlet.target import Target
     from quadgen.spec.models import Service
+    from quadgen.vllm.images import Image
+    from quadgen.vllm.services import Serving
 
-CONTAINER_PORT = 8000
 WEIGHTS = "quadgen-huggingface"
 # Tensor parallel workers talk through /dev/shm, where Podman gives 64 MB (vllm#1710 and many more).
 _SHM_ONE_GPU, _SHM_SEVERAL = "1g", "16g"
 _PARALLEL = ("tensor-parallel-size", "pipeline-parallel-size", "data-parallel-size")
 
 
-def assignments(service: Service, target: Target) -> list[Assignment]:
+def assignments(service: Service, serving: Serving, target: Target) -> list[Assignment]:
     """All keys of [Container], in the order that they are written."""
-    parts = (_image(service), _gpus(service), _network(service), _files(service), _environment(service))
-    limits = (_security(service), _limits(service, target), health(service, target))
+    parts = (
+        _image(service, serving),
+        _gpus(service),
+        _network(service),
+        _files(service, serving),
+        _environment(service, serving.image),
+    )
+    limits = (_security(service, serving.image), _limits(service, target), health(service, target))
     return [assignment for part in (*parts, *limits) for assignment in part]
 
 
 def needs_gpu(service: Service) -> bool:
     """Whether the service gets any GPU."""
-    return service.accelerator != "none" and bool(service.gpus)
+    return service.accelerator != "none" and bool(service.gpus) and service.command == "serve"
 
 
 def cache_volume(service: Service) -> str:
@@ -41,23 +48,22 @@ def cache_volume(service: Service) -> str:
     return f"{service.name}-cache"
 
 
-def command(service: Service) -> tuple[str, ...]:
+def command(service: Service, serving: Serving) -> tuple[str, ...]:
     """The words after the image: the model first, then every option once."""
-    image = images.facts(service.image, service.vllm)
-    model = ("--model", service.model) if image.model_option else (service.model,)
-    return (*(() if service.entrypoint else image.command), *model, *argv.words(_options(service)))
+    image = serving.image
+    if service.command != "serve":
+        start = (*image.command[:1], *service.command.split(), service.model)
+    elif service.entrypoint:
+        start = (service.model,)
+    else:
+        start = (*image.command, *(("--model",) if image.model_option else ()), service.model)
+    return (*start, *_address_words(service), *serving.words)
 
 
-def _options(service: Service) -> dict[str, object]:
-    options: dict[str, object] = {"host": _inner_address(service), "port": _inner_port(service)}
-    if service.served_name:
-        options["served-model-name"] = list(service.served_name)
-    if service.revision:
-        options["revision"] = service.revision
-    if service.lora:
-        options["enable-lora"] = True
-        options["lora-modules"] = [f"{name}={path}" for name, path in service.lora.items()]
-    return {**options, **service.serve}
+def _address_words(service: Service) -> tuple[str, ...]:
+    if "uds" in service.serve:
+        return ()
+    return ("--host", _inner_address(service), "--port", str(_inner_port(service)))
 
 
 def _inner_address(service: Service) -> str:
@@ -75,16 +81,19 @@ def _set(service: Service, key: str, value: Value, *place: str) -> Assignment:
     return Assignment("Container", key, value, path=("service", service.name, *place))
 
 
-def _image(service: Service) -> Iterator[Assignment]:
+def _image(service: Service, serving: Serving) -> Iterator[Assignment]:
     yield _set(service, "ContainerName", service.name)
     yield _set(service, "Image", service.image, "image")
     if service.pull or service.offline:
         yield _set(service, "Pull", service.pull or "never", "pull")
     if service.auto_update:
         yield _set(service, "AutoUpdate", service.auto_update, "auto-update")
-    if service.entrypoint:
-        yield _set(service, "Entrypoint", json.dumps(service.entrypoint, ensure_ascii=False), "entrypoint")
-    yield _set(service, "Exec", command(service), "serve")
+    entrypoint = service.entrypoint
+    if service.command != "serve" and not entrypoint and not serving.image.command:
+        entrypoint = ("vllm",)
+    if entrypoint:
+        yield _set(service, "Entrypoint", json.dumps(entrypoint, ensure_ascii=False), "entrypoint")
+    yield _set(service, "Exec", command(service, serving), "serve")
 
 
 def _gpus(service: Service) -> Iterator[Assignment]:
@@ -119,19 +128,25 @@ def _gpu_devices(accelerator: str, gpu: str) -> tuple[str, ...]:
 def _network(service: Service) -> Iterator[Assignment]:
     for network in service.network:
         yield _set(service, "Network", network, "network")
-    if not service.host_network:
+    if not service.host_network and "uds" not in service.serve:
         for listen in service.listen:
             yield _set(service, "PublishPort", listen.publish(CONTAINER_PORT), "listen")
 
 
-def _files(service: Service) -> Iterator[Assignment]:
+def _files(service: Service, serving: Serving) -> Iterator[Assignment]:
     for volume in service.volumes:
         yield _set(service, "Volume", str(volume), "volumes")
-    for source, target in _caches(service):
+    for source, target in _caches(service, serving.image):
         yield _set(service, "Volume", f"{source}.volume:{target}")
-    for path in dict.fromkeys((service.model, *service.lora.values())):
-        if path.startswith("/") and not mounted(service, path):
-            yield _set(service, "Volume", f"{path}:{path}:ro", "model")
+    for path in local_paths(service, serving):
+        yield _set(service, "Volume", f"{path}:{path}:ro", "model")
+
+
+def local_paths(service: Service, serving: Serving) -> tuple[str, ...]:
+    """Paths of the host that the server reads: each is mounted read-only at its own place."""
+    named = (service.model, *(use.path for use in serving.paths if not use.writes))
+    inside = tuple(path for path in dict.fromkeys(named) if path.startswith("/"))
+    return tuple(path for path in inside if not mounted(service, path) and not serving.image.holds(path))
 
 
 def mounted(service: Service, path: str) -> bool:
@@ -139,9 +154,9 @@ def mounted(service: Service, path: str) -> bool:
     return any(PurePosixPath(path).is_relative_to(volume.target) for volume in service.volumes)
 
 
-def _caches(service: Service) -> Iterator[tuple[str, str]]:
+def _caches(service: Service, image: Image) -> Iterator[tuple[str, str]]:
     """Volumes that outlive the container, each unless the user mounts something in its place."""
-    cache = f"{images.facts(service.image, service.vllm).home}/.cache"
+    cache = f"{image.home}/.cache"
     taken = {volume.target for volume in service.volumes}
     if cache not in taken:
         yield cache_volume(service), cache
@@ -149,9 +164,9 @@ def _caches(service: Service) -> Iterator[tuple[str, str]]:
             yield WEIGHTS, f"{cache}/huggingface"
 
 
-def volumes(service: Service) -> tuple[str, ...]:
+def volumes(service: Service, serving: Serving) -> tuple[str, ...]:
     """Names of the volumes that quadgen adds to a service."""
-    return tuple(name for name, _ in _caches(service))
+    return tuple(name for name, _ in _caches(service, serving.image))
 
 
 def _all_local(service: Service) -> bool:
@@ -166,8 +181,8 @@ def needs_network_at_start(service: Service) -> bool:
     return service.pull in ("always", "newer") or not (service.offline or _all_local(service))
 
 
-def _environment(service: Service) -> Iterator[Assignment]:
-    cache = f"{images.facts(service.image, service.vllm).home}/.cache"
+def _environment(service: Service, image: Image) -> Iterator[Assignment]:
+    cache = f"{image.home}/.cache"
     defaults = {
         "VLLM_NO_USAGE_STATS": "1",
         # vLLM gives up by itself after 600 s; only systemd's limit shall count.
@@ -190,7 +205,7 @@ def _environment(service: Service) -> Iterator[Assignment]:
         yield _set(service, "Secret", (use.option(key),), "secrets", key)
 
 
-def _security(service: Service) -> Iterator[Assignment]:
+def _security(service: Service, image: Image) -> Iterator[Assignment]:
     yield _set(service, "DropCapability", ("all",))
     if service.capabilities:
         yield _set(service, "AddCapability", service.capabilities, "capabilities")
@@ -199,9 +214,8 @@ def _security(service: Service) -> Iterator[Assignment]:
         yield _set(service, "SecurityLabelDisable", value=True)
     if service.read_only:
         yield _set(service, "ReadOnly", True, "read-only")  # noqa: FBT003
-    userns = images.facts(service.image, service.vllm).userns
-    if userns:
-        yield _set(service, "UserNS", userns)
+    if image.userns:
+        yield _set(service, "UserNS", image.userns)
 
 
 def _limits(service: Service, target: Target) -> Iterator[Assignment]:

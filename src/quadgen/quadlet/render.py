@@ -13,14 +13,16 @@ from quadgen.quadlet import container, header, supervision
 from quadgen.quadlet.assignment import Assignment, UnitFile
 from quadgen.quadlet.hatch import overlay
 from quadgen.quadlet.lower import lower
+from quadgen.vllm.services import serving_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from jinja2 import Template
 
     from quadgen.quadlet.target import Target
     from quadgen.spec.models import Companion, Service, Spec
+    from quadgen.vllm.services import Serving
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +53,9 @@ def render(spec: Spec, target: Target, label: str, names: Sequence[str] = ()) ->
     services = choose(spec, names)
     files: list[UnitFile] = []
     findings: list[Finding] = []
-    units = list(_units(spec, services, target, everything=not names))
+    servings = {service.name: serving_of(service) for service in services}
+    findings += [finding for serving in servings.values() for finding in serving.findings]
+    units = list(_units(spec, services, servings, target, everything=not names))
     findings += _same_service(name for name, *_ in units)
     for name, needed_by, assignments, notes in units:
         lowered = lower(assignments, target.podman)
@@ -79,11 +83,24 @@ def choose(spec: Spec, names: Sequence[str]) -> tuple[Service, ...]:
 _Unit = tuple[str, tuple[str, ...], "list[Assignment]", tuple[str, ...]]
 
 
-def _units(spec: Spec, services: Sequence[Service], target: Target, *, everything: bool) -> Iterator[_Unit]:
+def _units(
+    spec: Spec,
+    services: Sequence[Service],
+    servings: Mapping[str, Serving],
+    target: Target,
+    *,
+    everything: bool,
+) -> Iterator[_Unit]:
     shared: dict[str, list[str]] = {}
     for service in services:
-        yield f"{service.name}.container", (service.name,), _service(service, target), _notes(service)
-        for volume in container.volumes(service):
+        serving = servings[service.name]
+        yield (
+            f"{service.name}.container",
+            (service.name,),
+            _service(service, serving, target),
+            _notes(service),
+        )
+        for volume in container.volumes(service, serving):
             shared.setdefault(volume, []).append(service.name)
     defined = {companion.name for companion in spec.companions if companion.kind == "volume"}
     for volume, names in shared.items():
@@ -123,10 +140,10 @@ def _notes(service: Service) -> tuple[str, ...]:
     )
 
 
-def _service(service: Service, target: Target) -> list[Assignment]:
+def _service(service: Service, serving: Serving, target: Target) -> list[Assignment]:
     assignments = [
         *supervision.unit(service),
-        *container.assignments(service, target),
+        *container.assignments(service, serving, target),
         supervision.stop_timeout(service),
         *supervision.supervision(service, target),
         *supervision.install(service),

@@ -190,6 +190,7 @@ class Service(BaseModel):
     model: Model
     image: Text = "docker.io/vllm/vllm-openai:v0.33.0"
     vllm: Text | None = None
+    command: Literal["serve", "launch render"] = "serve"
     revision: Text | None = None
     served_name: Annotated[tuple[Text, ...], OneOrMore, Distinct] = ()
     accelerator: Literal["nvidia", "amd", "intel", "none"] = "nvidia"
@@ -235,7 +236,8 @@ class Service(BaseModel):
     @property
     def names(self) -> tuple[str, ...]:
         """The names under which the server offers the model."""
-        return self.served_name or (self.model,)
+        given = self.served_name or self.serve.get("served-model-name") or self.model
+        return (given,) if isinstance(given, str) else tuple(map(str, given))
 
     @property
     def host_network(self) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import PurePosixPath
 from typing import NamedTuple
 
 # Only full releases: `v0.33.0`, also with what the build is for behind it, such as `v0.33.0-cu129`.
@@ -23,6 +24,7 @@ class Image(NamedTuple):
         userns: Mapping of users that makes mounted volumes belong to the image's user.
         tags: Whether tags name vLLM's release.
         accelerator: What the image is built for.
+        inside: Folders whose files are the image's own, so that nothing is mounted there.
     """
 
     repository: str
@@ -33,6 +35,11 @@ class Image(NamedTuple):
     userns: str | None = None
     tags: bool = True
     accelerator: str = "nvidia"
+    inside: tuple[str, ...] = ("/vllm-workspace", "/workspace", "/usr", "/opt/venv")
+
+    def holds(self, path: str) -> bool:
+        """Whether a path is one of the image's own files."""
+        return any(PurePosixPath(path).is_relative_to(folder) for folder in self.inside)
 
 
 _SERVE = ("vllm", "serve")
