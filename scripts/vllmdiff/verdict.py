@@ -10,6 +10,7 @@ from quadgen.vllm.argv import Invocation, argv, read_arguments
 from quadgen.vllm.catalog import load
 from quadgen.vllm.check import check
 from quadgen.vllm.json_options import ObjectReader
+from quadgen.vllm.json_rules import RULES as JSON_RULES
 from quadgen.vllm.structure import structural_words
 
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ PARSER_CODES = frozenset(
         "json-type",
         "json-required",
         "json-bounds",
+        *(rule.code for rule in JSON_RULES),
     }
 )
 # Parts of a JSON object that vLLM itself rewrites or fills up after reading them.

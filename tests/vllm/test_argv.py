@@ -156,6 +156,7 @@ def test_the_model_comes_first_then_names_then_options_in_order() -> None:
         pytest.param(
             {"gpu_memory_utilization": 1, "device_memory_utilization": 1}, "option-twice", id="alias-and-name"
         ),
+        pytest.param({"kernel_config": {}, "kernel-config": {}}, "option-twice", id="two-tables"),
         pytest.param(
             {"compilation_config": "{}", "compilation-config__mode": 3}, "option-twice", id="text-and-dotted"
         ),

@@ -24,12 +24,14 @@ class Entry:
         key: The key that named it first, for messages.
         value: What the spec holds; a negative spelling is already turned round.
         dotted: Keys of the table that set one part each, and the part.
+        whole: Whether a key without dots has given the value, or its main part.
     """
 
     option: Option
     key: str
     value: Any
     dotted: list[tuple[str, tuple[str, ...]]] = field(default_factory=list)
+    whole: bool = False
 
     def source(self, path: tuple[str | int, ...]) -> tuple[str | int, ...]:
         """Where in the `serve` table a part of the value was given.
@@ -93,7 +95,7 @@ def _add(entries: Entries, key: str, value: Any, match: Match) -> None:
     earlier = entries.rows.get(name)
     if earlier is None:
         entries.rows[name] = earlier = Entry(match.option, key, value)
-    elif isinstance(earlier.value, dict) and isinstance(value, dict):
+    elif isinstance(earlier.value, dict) and isinstance(value, dict) and (match.keys or not earlier.whole):
         _merge(entries, key, earlier, value)
     else:
         entries.refuse(
@@ -104,6 +106,8 @@ def _add(entries: Entries, key: str, value: Any, match: Match) -> None:
         )
     if match.keys:
         earlier.dotted.append((key, match.keys))
+    else:
+        earlier.whole = True
 
 
 def _turned(entries: Entries, key: str, value: Any, name: str) -> Any:
