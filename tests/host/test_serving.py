@@ -17,10 +17,15 @@ if TYPE_CHECKING:
 
 QUADGEN = "/src/scripts/quadgen"
 KEY = 'top secret $KEY with 100% "quotes"'
-SPEC = f"""
+
+
+def spec() -> str:
+    """The spec; where vLLM lies is known only once it is installed."""
+    return f"""
 [service.vllm-tiny]
 model = "{MODELS}/tiny"
 image = "{VLLM_IMAGE}"
+vllm = "0.32.0"
 served-name = ["tiny", "tiny with a blank and 100%"]
 accelerator = "none"
 offline = true
@@ -43,7 +48,7 @@ def tiny(host: BootedHost) -> Iterator[BootedHost]:
     host.user(
         "sh",
         "-c",
-        'mkdir -p ~/.config/quadgen && cat >~/.config/quadgen/quadgen.toml <<"END"\n' + SPEC + "END\n",
+        'mkdir -p ~/.config/quadgen && cat >~/.config/quadgen/quadgen.toml <<"END"\n' + spec() + "END\n",
     )
     made = host.host.run(["podman", "secret", "create", "--replace", "tiny-key", "-"], input=KEY)
     assert made.returncode == 0, made.stderr
