@@ -19,6 +19,7 @@ from quadgen.quadlet import keys
 from quadgen.quadlet.render import render
 from quadgen.quadlet.target import Target
 from quadgen.quadlet.version import OLDEST, PodmanVersion
+from quadgen.spec import table
 from quadgen.spec.models import Probe, Quadlet, Restart, Service
 from quadgen.spec.mounts import SecretUse, VolumeMount
 
@@ -53,12 +54,10 @@ CHAPTERS = {
 
 
 def spec_keys() -> Iterator[Row]:
-    """Every key that a user can write: the one function that knows how the models are made."""
+    """Every key that a user can write."""
     for chapter, model in CHAPTERS.items():
-        for name, field in model.model_fields.items():
-            if (model, name) != (Service, "name"):
-                default = "required" if field.is_required() else literal(field.default)
-                yield Row(chapter, field.alias or name, default)
+        for name, row in table.keys(model).items():
+            yield Row(chapter, name, "required" if row.factory is None else literal(row.factory()))
 
 
 def literal(default: Any) -> str:

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import os
+from quadgen.cli.main import cli
 
 
 def main() -> None:
     """Run the command line of this process."""
-    # Looking for pydantic plugins of other packages reads the metadata of everything installed.
-    os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
-    from quadgen.cli.main import cli  # noqa: PLC0415 - after the variable is set
-
     cli(prog_name="quadgen")
 
 

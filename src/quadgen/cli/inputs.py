@@ -41,7 +41,7 @@ def load_spec(settings: Settings) -> Loaded:
         UsageError: It is not there.
         SpecError: Something in it is wrong.
     """
-    from quadgen import spec  # noqa: PLC0415 - pydantic, which help and version do without
+    from quadgen import spec  # noqa: PLC0415 - help and version do without
 
     source = spec.find(settings.file, os.environ, Path.cwd())
     if source.built_in and settings.file is None:
@@ -67,7 +67,7 @@ def _with_releases(loaded: Loaded) -> Loaded:
         service if release_of(service) else replace(service, vllm=vllm_release(runner, service.image))
         for service in loaded.spec.services
     )
-    return replace(loaded, spec=replace(loaded.spec, services=services))
+    return replace(loaded, spec=loaded.spec._replace(services=services))
 
 
 def target_of(settings: Settings, podman: str | None) -> Target:

@@ -11,6 +11,7 @@ from quadgen.spec import crosscheck, source, translate
 from quadgen.spec.lines import Lines
 from quadgen.spec.models import Companion, Service, Spec
 from quadgen.spec.refusal import did_you_mean, shown
+from quadgen.vllm import images
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -66,14 +67,25 @@ def load(origin: Source) -> Loaded:
         findings.append(
             _error("no-service", "there is no service in it", "add a table [service.NAME] with a model")
         )
-    spec = Spec.model_construct(
-        services=tuple(filter(None, services)), companions=tuple(filter(None, companions))
-    )
+    units = tuple(filter(None, companions))
+    spec = Spec(tuple(_with_release(service, units) for service in filter(None, services)), units)
     findings.extend(crosscheck.findings(spec))
     located = _locate(origin, text, tables, findings)
     if any(finding.severity == "error" for finding in located):
         raise SpecError(located)
     return Loaded(spec, origin, text, tables, tuple(located))
+
+
+def _with_release(service: Service, companions: Iterable[Companion]) -> Service:
+    """A service whose image stands in an image unit, with the release that the unit's image names."""
+    unit = service.image.removesuffix(".image")
+    if service.vllm or unit == service.image:
+        return service
+    for companion in companions:
+        if (companion.kind, companion.name) == ("image", unit):
+            reference = str(companion.sections.get("Image", {}).get("Image", ""))
+            return dataclasses.replace(service, vllm=images.release_of(reference))
+    return service
 
 
 def _unknown_tables(tables: dict[str, Any]) -> Iterable[Finding]:
@@ -110,13 +122,14 @@ def _service(name: str, tables: dict[str, Any], findings: list[Finding]) -> Serv
     defaults = tables.get("defaults", {})
     own = tables["service"][name]
     merged = _merge(defaults, own) if isinstance(defaults, dict) else own
-    model, wrong = translate.validate(Service, {"name": name, **merged}, ("service", name))
+    written = {key: value for key, value in merged.items() if key != "name"}
+    model, wrong = translate.validate(Service, written, ("service", name), name=name)
     if "name" in merged:
         wrong.append(
             _error(
                 "unknown-key",
                 "a service's name is its table's",
-                f"write [service.{merged['name']}]",
+                f"write [service.{shown(merged['name'])}]",
                 "service",
                 name,
                 "name",
@@ -154,9 +167,7 @@ def _companion(kind: str, name: str, table: dict[str, Any], findings: list[Findi
             sections[key].update(value)
         else:
             sections[COMPANIONS[kind]][key] = value
-    model, wrong = translate.validate(
-        Companion, {"kind": kind, "name": name, "sections": sections}, (kind, name)
-    )
+    model, wrong = translate.validate(Companion, {}, (kind, name), kind=kind, name=name, sections=sections)
     findings.extend(wrong)
     return model
 
@@ -175,11 +186,17 @@ def _locate(origin: Source, text: str, tables: dict[str, Any], findings: Iterabl
 
 
 def _written(path: KeyPath, tables: dict[str, Any]) -> KeyPath:
-    """Where a key is written: in its own table, else in [defaults]; without the index of a list of one."""
+    """Where a key is written.
+
+    In [defaults], when not in the service; without the section that a companion's keys need not name;
+    without the index of a list of one.
+    """
     if len(path) > 2 and path[0] == "service":
         own = tables.get("service", {}).get(path[1], {})
         if _depth(own, path[2:]) < _depth(tables.get("defaults", {}), path[2:]):
             path = ("defaults", *path[2:])
+    elif len(path) > 3 and path[2] == COMPANIONS.get(str(path[0])) and _depth(tables, path) < 3:
+        path = (*path[:2], *path[3:])
     if isinstance(path[-1], int) and _depth(tables, path) < len(path):
         return path[:-1]
     return path

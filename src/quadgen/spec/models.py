@@ -1,177 +1,97 @@
-"""The spec as it is after reading: frozen, checked, with every default filled in."""
+"""The spec as it is after reading: frozen, checked, with every default filled in.
+
+A key of the spec is one row here. A new one needs its attribute, what it takes (a kind of names.py,
+quantities.py, mounts.py or values.py, or a function of schema.py), and a line for the reference.
+"""
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Any, NamedTuple
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, model_validator
-
-from quadgen.spec.mounts import FROZEN, Device, Gpus, Secrets, Volume
+from quadgen.spec import schema, values
+from quadgen.spec.mounts import DEVICE, GPUS, SECRETS, VOLUME, SecretUse, VolumeMount
 from quadgen.spec.names import (
-    HostPath,
-    Model,
-    PodmanName,
-    SecretName,
-    ServiceName,
-    Text,
-    UnitName,
-    VariableName,
+    HOST_PATH,
+    MODEL,
+    PODMAN_NAME,
+    SECRET_NAME,
+    SERVICE_NAME,
+    TEXT,
+    UNIT_NAME,
+    VARIABLE_NAME,
 )
-from quadgen.spec.quantities import Listen, ListenAddress, Pids, Seconds, Size
-from quadgen.spec.refusal import refuse, shown
-
-T = TypeVar("T")
-
-
-def _as_tuple(value: Any) -> Any:
-    return tuple(value) if isinstance(value, list) else value
+from quadgen.spec.quantities import LISTEN, PIDS, SECONDS, SIZE, Listen
+from quadgen.spec.refusal import refuse
+from quadgen.spec.table import header, inside, key, table
 
 
-def _one_or_more(value: Any) -> Any:
-    return tuple(value) if isinstance(value, (list, tuple)) else (value,)
+@table
+class Probe:
+    """How a start is held until the model answers, and how a running model is judged."""
 
-
-def _distinct(value: tuple[T, ...]) -> tuple[T, ...]:
-    for index, item in enumerate(value):
-        if item in value[:index]:
-            refuse("twice", f"{shown(str(item))} stands here twice", "name it once")
-    return value
-
-
-def _option_value(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: _option_value(inner) for key, inner in value.items()}
-    if isinstance(value, list):
-        return [_option_value(inner) for inner in value]
-    if isinstance(value, (str, bool, int, float)):
-        return value
-    refuse("bad-option-value", f"{value} is a date, which no option takes", "write it as text, in quotes")
-
-
-def _variable_value(value: Any) -> str:
-    if isinstance(value, bool):
-        refuse(
-            "bad-variable-value",
-            f"{shown(value)} can mean several texts",
-            'write the text that the program reads, in quotes: "1", "true", …',
-        )
-    if isinstance(value, (str, int, float)):
-        return str(value)
-    refuse("bad-variable-value", f"{shown(value)} is no text", "write the value in quotes")
-
-
-def _raw_value(value: Any) -> Any:
-    if isinstance(value, list):
-        return tuple(_raw_value(item) for item in value)
-    if isinstance(value, (str, bool, int)):
-        return value
-    refuse(
-        "bad-unit-value",
-        f"{shown(value)} is no value of a unit file",
-        "write text, a number, true, false or a list of them",
+    mode: str = key(
+        schema.choice("container", "off"),
+        "Where the check runs: inside the container, or nowhere, and a running container counts as started.",
+        default="container",
+    )
+    startup_timeout: int = key(
+        SECONDS, "Time from the container's start until the model must answer.", default=3600
+    )
+    interval: int = key(SECONDS, "Time between two looks at a running model.", default=15)
+    timeout: int = key(SECONDS, "Time that one look may take.", default=30)
+    failures: int = key(
+        schema.number(least=1, most=100),
+        "Failed looks in a row after which the model counts as dead and is started anew.",
+        default=4,
     )
 
 
-def _words(value: Any) -> Any:
-    if not isinstance(value, list) or not value or not all(isinstance(word, str) for word in value):
-        refuse(
-            "bad-command",
-            f"{shown(value)} is no list of words",
-            'write it like ["/usr/bin/mkdir", "-p", "/srv/x"]',
-        )
-    return tuple(value)
+@table
+class Restart:
+    """What systemd does when the server ends."""
 
+    attempts: int = key(
+        schema.number(least=1, most=1000),
+        "Starts within the window, after which the unit stays failed.",
+        default=10,
+    )
+    window: int | None = key(
+        SECONDS, "Time in which starts count; by default as long as all attempts can take.", default=None
+    )
+    delay: int = key(SECONDS, "Time before the first new start.", default=10)
+    max_delay: int = key(SECONDS, "Time that the delay grows to, with systemd 254 or newer.", default=300)
 
-def _program(words: tuple[str, ...]) -> tuple[str, ...]:
-    if not words[0].startswith("/"):
-        refuse("relative-path", f"{shown(words[0])} is no absolute path", "write the program's path from /")
-    return words
-
-
-def _capability(name: str) -> str:
-    plain = name.upper().removeprefix("CAP_")
-    if not plain.replace("_", "").isalpha():
-        refuse("bad-capability", f"{shown(name)} is no capability", "write its name, such as SYS_NICE")
-    return plain
-
-
-def _mapping_of_text(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: str(item) if type(item) is int else item for key, item in value.items()}
-    return value
-
-
-def _slice(name: str) -> str:
-    if not name.endswith(".slice"):
-        refuse("bad-slice", f"{shown(name)} is no slice", "write its full name, such as models.slice")
-    return name
-
-
-Tuple = BeforeValidator(_as_tuple)
-OneOrMore = BeforeValidator(_one_or_more)
-Distinct = AfterValidator(_distinct)
-Raw = Annotated[Any, BeforeValidator(_raw_value)]
-Section = dict[Text, Raw]
-Command = Annotated[tuple[str, ...], BeforeValidator(_words)]
-
-
-class Probe(BaseModel):
-    """How a start is held until the model answers, and how a running one is judged.
-
-    Attributes:
-        mode: `container` runs the check inside the container, `off` leaves readiness to Podman.
-        startup_timeout: Seconds from the start of the unit until the model must answer.
-        interval: Seconds between two looks at a running model.
-        timeout: Seconds that one look may take.
-        failures: How many failed looks in a row make a model dead.
-    """
-
-    model_config = FROZEN
-    mode: Literal["container", "off"] = "container"
-    startup_timeout: Seconds = 3600
-    interval: Seconds = 15
-    timeout: Seconds = 30
-    failures: Annotated[int, Field(ge=1, le=100)] = 4
-
-
-class Restart(BaseModel):
-    """What systemd does when the server ends.
-
-    Attributes:
-        attempts: Starts within the window, after which the unit stays failed.
-        window: Seconds; by default as long as all attempts together can take.
-        delay: Seconds before the first new start.
-        max_delay: Seconds that the delay grows to, where systemd can (254).
-    """
-
-    model_config = FROZEN
-    attempts: Annotated[int, Field(ge=1, le=1000)] = 10
-    window: Seconds | None = None
-    delay: Seconds = 10
-    max_delay: Seconds = 300
-
-    @model_validator(mode="after")
-    def _delay_grows(self) -> Restart:
+    def __post_init__(self) -> None:
         if self.max_delay < self.delay:
             refuse(
                 "bad-delay",
                 f"max-delay ({self.max_delay} s) is below delay ({self.delay} s)",
                 "raise it, or lower delay",
             )
-        return self
 
 
-class Quadlet(BaseModel):
+@table
+class Quadlet:
     """The escape hatch: any other key, section by section, as the unit file has it."""
 
-    model_config = FROZEN
-    container: Annotated[Section, Field(alias="Container")] = {}
-    unit: Annotated[Section, Field(alias="Unit")] = {}
-    service: Annotated[Section, Field(alias="Service")] = {}
-    install: Annotated[Section, Field(alias="Install")] = {}
-    quadlet: Annotated[Section, Field(alias="Quadlet")] = {}
+    container: dict[str, Any] = key(
+        values.SECTION, "Keys of [Container]: podman-systemd.unit(5).", factory=dict, alias="Container"
+    )
+    unit: dict[str, Any] = key(values.SECTION, "Keys of [Unit]: systemd.unit(5).", factory=dict, alias="Unit")
+    service: dict[str, Any] = key(
+        values.SECTION,
+        "Keys of [Service]: systemd.service(5), systemd.exec(5), systemd.resource-control(5).",
+        factory=dict,
+        alias="Service",
+    )
+    install: dict[str, Any] = key(
+        values.SECTION, "Keys of [Install]: what pulls the service in.", factory=dict, alias="Install"
+    )
+    quadlet: dict[str, Any] = key(
+        values.SECTION, "Keys of [Quadlet], which Podman has from 5.3 on.", factory=dict, alias="Quadlet"
+    )
 
-    def sections(self) -> dict[str, Section]:
+    def sections(self) -> dict[str, dict[str, Any]]:
         """The sections by their names in a unit file."""
         return {
             "Unit": self.unit,
@@ -182,56 +102,173 @@ class Quadlet(BaseModel):
         }
 
 
-class Service(BaseModel):
+@table
+class Service:
     """One served model."""
 
-    model_config = FROZEN
-    name: ServiceName
-    model: Model
-    image: Text = "docker.io/vllm/vllm-openai:v0.33.0"
-    vllm: Text | None = None
-    command: Literal["serve", "launch render"] = "serve"
-    revision: Text | None = None
-    served_name: Annotated[tuple[Text, ...], OneOrMore, Distinct] = ()
-    accelerator: Literal["nvidia", "amd", "intel", "none"] = "nvidia"
-    gpus: Annotated[Gpus, OneOrMore] = ("all",)
-    listen: Annotated[tuple[ListenAddress, ...], OneOrMore, Distinct] = (Listen("127.0.0.1", 8000),)
-    api_key: SecretName | None = None
-    hf_token: SecretName | None = None
-    offline: bool = False
-    lora: dict[PodmanName, Model] = {}
+    name: str = header(SERVICE_NAME, "Name of the unit and of the container.")
 
-    serve: dict[str, Annotated[Any, BeforeValidator(_option_value)]] = {}
-    env: dict[VariableName, Annotated[str, BeforeValidator(_variable_value)]] = {}
-    env_file: Annotated[tuple[HostPath, ...], OneOrMore] = ()
-    secrets: Secrets = {}
+    # What is served
+    model: str = key(MODEL, "A hub id, or an absolute path of the host, mounted read-only at the same path.")
+    image: str = key(
+        TEXT,
+        "The container image with its registry, or an image unit such as vllm.image.",
+        default="docker.io/vllm/vllm-openai:v0.33.0",
+    )
+    vllm: str | None = key(
+        TEXT, "The vLLM release in the image; by default as the image's tag says.", default=None
+    )
+    command: str = key(
+        schema.choice("serve", "launch render"),
+        "What runs: the server, or its front for preprocessing alone, which needs no GPU.",
+        default="serve",
+    )
+    revision: str | None = key(TEXT, "Branch, tag or commit of the model on the hub.", default=None)
+    served_name: tuple[str, ...] = key(
+        schema.one_or_more(schema.distinct(TEXT)),
+        "Names by which clients call the model; by default the value of model.",
+        default=(),
+    )
+    lora: dict[str, str] = key(
+        schema.mapping(PODMAN_NAME, MODEL),
+        "LoRA adapters: each name with a hub id or an absolute path, which is mounted.",
+        factory=dict,
+    )
+    offline: bool = key(
+        schema.flag(), "Fetch neither models nor images; both must be there already.", default=False
+    )
+    serve: dict[str, Any] = key(
+        schema.mapping(schema.text(), values.OPTION),
+        "Options of `vllm serve`, by their own names without the dashes.",
+        factory=dict,
+    )
 
-    volumes: Annotated[tuple[Volume, ...], Tuple] = ()
-    devices: Annotated[tuple[Device, ...], Tuple, Distinct] = ()
-    groups: Annotated[tuple[Text, ...], Tuple, Distinct] = ()
-    network: Annotated[tuple[Text, ...], OneOrMore, Distinct] = ()
-    entrypoint: Command | None = None
-    shm_size: Size | None = None
-    ipc: Literal["host"] | None = None
-    labels: dict[Text, str] = {}
-    ulimits: Annotated[dict[Text, Text], BeforeValidator(_mapping_of_text)] = {}
-    sysctls: Annotated[dict[Text, Text], BeforeValidator(_mapping_of_text)] = {}
-    capabilities: Annotated[tuple[Annotated[str, AfterValidator(_capability)], ...], Tuple, Distinct] = ()
-    read_only: bool = False
-    memory: Size | None = None
-    pids: Pids | None = None
-    pull: Literal["always", "missing", "never", "newer"] | None = None
-    auto_update: Literal["registry", "local"] | None = None
+    # Where it is reached
+    listen: tuple[Listen, ...] = key(
+        schema.one_or_more(schema.distinct(LISTEN)),
+        "Addresses of the host with their ports; port 0 lets Podman pick one, [] publishes none.",
+        default=(Listen("127.0.0.1", 8000),),
+    )
+    api_key: str | None = key(
+        SECRET_NAME, "Name of the Podman secret with the key that clients must send.", default=None
+    )
+    network: tuple[str, ...] = key(
+        schema.one_or_more(schema.distinct(TEXT)),
+        "host, none, or the names or units of networks; by default Podman's own.",
+        default=(),
+    )
 
-    slice: Annotated[str, AfterValidator(_slice)] | None = None
-    after: Annotated[tuple[UnitName, ...], Tuple, Distinct] = ()
-    requires: Annotated[tuple[UnitName, ...], Tuple, Distinct] = ()
-    pre_start: Annotated[tuple[Annotated[Command, AfterValidator(_program)], ...], Tuple] = ()
-    start_on_boot: bool = True
-    stop_timeout: Seconds | None = None
-    probe: Probe = Probe()
-    restart: Restart = Restart()
-    quadlet: Quadlet = Quadlet()
+    # GPUs and devices
+    accelerator: str = key(
+        schema.choice("nvidia", "amd", "intel", "none"),
+        "Whose GPUs they are, which decides how gpus become devices.",
+        default="nvidia",
+    )
+    gpus: tuple[str, ...] = key(
+        GPUS,
+        'Indexes, UUIDs, "0:1" for a MIG slice, "all", or CDI names; [] gives the service no GPU.',
+        default=("all",),
+    )
+    devices: tuple[str, ...] = key(schema.distinct(DEVICE), "Other devices, by path or CDI name.", default=())
+    groups: tuple[str, ...] = key(
+        schema.distinct(TEXT), "Further groups; keep-groups alone keeps those of the user.", default=()
+    )
+
+    # Files, secrets, environment
+    volumes: tuple[VolumeMount, ...] = key(
+        schema.several(VOLUME), 'Volumes, as "SOURCE:TARGET:OPTIONS" or as tables.', default=()
+    )
+    env: dict[str, str] = key(
+        schema.mapping(VARIABLE_NAME, values.VARIABLE),
+        "Variables inside the container. Not for secrets: the unit file shows them.",
+        factory=dict,
+    )
+    env_file: tuple[str, ...] = key(
+        schema.one_or_more(schema.several(HOST_PATH)),
+        "Files of NAME=value lines, read whenever the container starts.",
+        default=(),
+    )
+    hf_token: str | None = key(
+        SECRET_NAME, "Name of the Podman secret with the Hugging Face token.", default=None
+    )
+    secrets: dict[str, SecretUse] = key(
+        SECRETS, "Podman secrets for the container, by the variable or file that each becomes.", factory=dict
+    )
+    entrypoint: tuple[str, ...] | None = key(
+        values.COMMAND, "Words that replace the image's entrypoint; model and options follow.", default=None
+    )
+    labels: dict[str, str] = key(
+        schema.mapping(TEXT, schema.text()), "Labels of the container.", factory=dict
+    )
+
+    # Limits and rights
+    shm_size: str | None = key(
+        SIZE, "Size of /dev/shm; by default 1g for one GPU and 16g for several.", default=None
+    )
+    ipc: str | None = key(
+        schema.choice("host"), "Share the host's memory segments, in place of shm-size.", default=None
+    )
+    memory: str | None = key(SIZE, "Limit of main memory.", default=None)
+    pids: int | None = key(PIDS, "Limit of processes and threads; by default none, written -1.", default=None)
+    ulimits: dict[str, str] = key(
+        schema.mapping(TEXT, values.TEXT_OR_NUMBER),
+        'Limits of ulimit(1), such as memlock = -1 or nofile = "65536:65536".',
+        factory=dict,
+    )
+    sysctls: dict[str, str] = key(
+        schema.mapping(TEXT, values.TEXT_OR_NUMBER), "Kernel settings inside the container.", factory=dict
+    )
+    capabilities: tuple[str, ...] = key(
+        schema.distinct(values.CAPABILITY),
+        "Capabilities that the container keeps, such as SYS_NICE; all others are dropped.",
+        default=(),
+    )
+    read_only: bool = key(schema.flag(), "Mount the image read-only.", default=False)
+    slice: str | None = key(
+        values.SLICE, "The systemd slice that holds the service, such as models.slice.", default=None
+    )
+
+    # Starting, stopping, updating
+    start_on_boot: bool = key(
+        schema.flag(),
+        "Start with the user manager: at boot with lingering, else at login.",
+        default=True,
+    )
+    after: tuple[str, ...] = key(
+        schema.distinct(UNIT_NAME), "Units of the same user to start after.", default=()
+    )
+    requires: tuple[str, ...] = key(
+        schema.distinct(UNIT_NAME),
+        "Units to start first, without which this fails.",
+        default=(),
+    )
+    pre_start: tuple[tuple[str, ...], ...] = key(
+        schema.several(values.PROGRAM),
+        "Commands to run before the container, each a list of words; no shell reads them.",
+        default=(),
+    )
+    stop_timeout: int | None = key(
+        SECONDS, "Time that the server has to end; by default 10 s and what it drains.", default=None
+    )
+    pull: str | None = key(
+        schema.choice("always", "missing", "never", "newer"),
+        "When Podman fetches the image; by default when it is missing, and never when offline.",
+        default=None,
+    )
+    auto_update: str | None = key(
+        schema.choice("registry", "local"),
+        "Where `podman auto-update` looks for a newer image; by default it leaves the service alone.",
+        default=None,
+    )
+    probe: Probe = key(
+        inside(Probe), "When a start counts, and when a running model counts as dead.", factory=Probe
+    )
+    restart: Restart = key(
+        inside(Restart), "How often and how fast systemd starts the server anew.", factory=Restart
+    )
+    quadlet: Quadlet = key(
+        inside(Quadlet), "Any other key of the unit file, by its section and own name.", factory=Quadlet
+    )
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -245,24 +282,20 @@ class Service(BaseModel):
         return self.network == ("host",)
 
 
-class Companion(BaseModel):
-    """A unit file beside the services, in Quadlet's own keys: a volume, a network or an image.
+@table
+class Companion:
+    """A unit file beside the services, in Quadlet's own keys: a volume, a network or an image."""
 
-    Attributes:
-        kind: `volume`, `network` or `image`.
-        name: The unit file's name without its ending.
-        sections: Section by section, keys and values as in a unit file.
-    """
-
-    model_config = FROZEN
-    kind: Literal["volume", "network", "image"]
-    name: ServiceName
-    sections: dict[str, Section]
+    kind: str = header(schema.choice("volume", "network", "image"), "Ending of the unit file.")
+    name: str = header(SERVICE_NAME, "Name of the unit file without its ending.")
+    sections: dict[str, dict[str, Any]] = header(
+        schema.mapping(schema.text(), values.SECTION),
+        "Section by section, keys and values as in a unit file.",
+    )
 
 
-class Spec(BaseModel):
+class Spec(NamedTuple):
     """All that one file asks for."""
 
-    model_config = FROZEN
     services: tuple[Service, ...]
     companions: tuple[Companion, ...] = ()

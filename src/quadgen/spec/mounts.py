@@ -3,26 +3,22 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import PurePosixPath
-from typing import Annotated, Any, Literal
+from typing import Any
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict
-
+from quadgen.spec import schema
 from quadgen.spec.names import (
-    _PODMAN_NAME,
-    _VARIABLE,
-    ContainerPath,
-    PodmanName,
-    SecretName,
-    Text,
+    CONTAINER_PATH,
+    PODMAN_NAME_PATTERN,
+    SECRET_NAME,
+    TEXT,
+    VARIABLE_PATTERN,
     expanded,
     one_line,
 )
 from quadgen.spec.refusal import refuse, shown
-
-FROZEN = ConfigDict(
-    frozen=True, extra="forbid", alias_generator=lambda name: name.replace("_", "-"), strict=True
-)
+from quadgen.spec.table import inside, key, table
 
 # podman-run(1), --volume; what takes a value is written name=value.
 _VOLUME_OPTIONS = frozenset(
@@ -70,19 +66,15 @@ _NEVER_RELABEL = ("/", "/etc", "/usr", "/var", "/home", "/root", "/boot", "/opt"
 _NEVER_RELABEL_IN_HOME = ("", ".ssh", ".cache", ".config", ".local", ".local/share", ".gnupg")
 
 
-class VolumeMount(BaseModel):
-    """One volume of a container.
+@table
+class VolumeMount:
+    """One volume of a container."""
 
-    Attributes:
-        source: An absolute host path, the name of a volume, or of a `.volume` unit.
-        target: The path in the container.
-        options: Podman's mount options, such as `ro`.
-    """
-
-    model_config = FROZEN
-    source: str
-    target: ContainerPath
-    options: tuple[str, ...] = ()
+    source: str = key(schema.text(), "An absolute path of the host, or a volume, or its unit.")
+    target: str = key(CONTAINER_PATH, "The absolute path in the container.")
+    options: tuple[str, ...] = key(
+        schema.several(schema.text()), "Podman's mount options, such as ro, Z or noexec.", default=()
+    )
 
     @property
     def bind(self) -> bool:
@@ -103,10 +95,8 @@ def _volume(value: Any) -> Any:
                 'write "SOURCE:TARGET" or "SOURCE:TARGET:OPTIONS", such as "/models:/models:ro"',
             )
         options = parts[2].split(",") if len(parts) == 3 else []
-        value = {"source": parts[0], "target": parts[1], "options": options}
-    if not isinstance(value, dict):
-        return value
-    return {**value, "options": tuple(value.get("options", ()))}
+        return {"source": parts[0], "target": parts[1], "options": options}
+    return value
 
 
 def _checked_volume(volume: VolumeMount) -> VolumeMount:
@@ -127,7 +117,7 @@ def _checked_volume(volume: VolumeMount) -> VolumeMount:
             f"z and Z relabel all of {shown(volume.source)}, which the host needs as it is",
             "mount a folder below it, or leave z and Z out",
         )
-    return volume.model_copy(update={"source": source})
+    return replace(volume, source=source)
 
 
 def _source(text: str) -> str:
@@ -140,7 +130,7 @@ def _source(text: str) -> str:
                 "mount its parent",
             )
         return str(PurePosixPath("/" + path.lstrip("/")))
-    if not _PODMAN_NAME.fullmatch(text):
+    if not re.fullmatch(PODMAN_NAME_PATTERN, text):
         refuse(
             "relative-path",
             f"{shown(text)} is neither an absolute path nor the name of a volume",
@@ -155,16 +145,20 @@ def _is_home_or_system(source: str) -> bool:
     return source in _NEVER_RELABEL or source in in_home
 
 
-_MIG = re.compile(r"\d+:\d+")
-_UUID = re.compile(r"(GPU|MIG)-[0-9A-Za-z/-]+")
-_CDI = re.compile(r"[A-Za-z0-9][A-Za-z0-9.-]*/[A-Za-z0-9][A-Za-z0-9_.-]*=[A-Za-z0-9][A-Za-z0-9_.:-]*")
+_MIG_PATTERN = r"\d+:\d+"
+_UUID_PATTERN = r"(GPU|MIG)-[0-9A-Za-z/-]+"
+_CDI_PATTERN = r"[A-Za-z0-9][A-Za-z0-9.-]*/[A-Za-z0-9][A-Za-z0-9_.-]*=[A-Za-z0-9][A-Za-z0-9_.:-]*"
 
 
 def _gpu(value: Any) -> str:
     if isinstance(value, int) and not isinstance(value, bool) and value >= 0:
         return str(value)
     text = value if isinstance(value, str) else ""
-    if text.isdigit() or text == "all" or any(kind.fullmatch(text) for kind in (_MIG, _UUID, _CDI)):
+    if (
+        text.isdigit()
+        or text == "all"
+        or any(re.fullmatch(pattern, text) for pattern in (_MIG_PATTERN, _UUID_PATTERN, _CDI_PATTERN))
+    ):
         return text
     refuse(
         "bad-gpu",
@@ -184,7 +178,7 @@ def _gpus(value: tuple[str, ...]) -> tuple[str, ...]:
 
 def _device(text: str) -> str:
     path = one_line(text)
-    if not (_CDI.fullmatch(path) or re.fullmatch(r"/[^:\s]+(:/[^:\s]+)?(:[rwm]{1,3})?", path)):
+    if not (re.fullmatch(_CDI_PATTERN, path) or re.fullmatch(r"/[^:\s]+(:/[^:\s]+)?(:[rwm]{1,3})?", path)):
         refuse(
             "bad-device",
             f"{shown(text)} is no device",
@@ -199,30 +193,26 @@ def _mode(text: str) -> str:
     return text
 
 
-class SecretUse(BaseModel):
-    """A Podman secret given to the container.
+@table
+class SecretUse:
+    """A Podman secret given to the container."""
 
-    Attributes:
-        secret: The secret's name.
-        type: `env` for a variable, `mount` for a file.
-        target: The variable's name or the file's path; by default the key in the spec.
-    """
+    secret: str = key(SECRET_NAME, "The secret's name, as `podman secret ls` shows it.")
+    type: str = key(schema.choice("env", "mount"), "Given as a variable, or as a file.", default="env")
+    target: str | None = key(
+        TEXT, "The variable, or the file: a path, or a name below /run/secrets.", default=None
+    )
+    uid: int | None = key(schema.number(), "Owner of the file in the container.", default=None)
+    gid: int | None = key(schema.number(), "Group of the file in the container.", default=None)
+    mode: str | None = key(schema.text(_mode), "Mode of the file, in octal.", default=None)
 
-    model_config = FROZEN
-    secret: SecretName
-    type: Literal["env", "mount"] = "env"
-    target: Text | None = None
-    uid: int | None = None
-    gid: int | None = None
-    mode: Annotated[str, AfterValidator(_mode)] | None = None
-
-    def option(self, key: str) -> str:
-        """The value of Secret= for it; `key` is its key in the spec."""
-        parts = [self.secret, f"type={self.type}", f"target={self.target or key}"]
+    def option(self, name: str) -> str:
+        """The value of Secret= for it; `name` is its key in the spec."""
+        parts = [self.secret, f"type={self.type}", f"target={self.target or name}"]
         parts += [
-            f"{name}={getattr(self, name)}"
-            for name in ("uid", "gid", "mode")
-            if getattr(self, name) is not None
+            f"{field}={getattr(self, field)}"
+            for field in ("uid", "gid", "mode")
+            if getattr(self, field) is not None
         ]
         return ",".join(parts)
 
@@ -231,11 +221,11 @@ def _secret(value: Any) -> Any:
     return {"secret": value} if isinstance(value, str) else value
 
 
-def checked_secrets(secrets: dict[str, SecretUse]) -> dict[str, SecretUse]:
+def _checked_secrets(secrets: dict[str, SecretUse]) -> dict[str, SecretUse]:
     """Refuse targets that no variable or file can have, and fields that a variable has no use for."""
-    for key, use in secrets.items():
-        target = use.target or key
-        if use.type == "env" and not _VARIABLE.fullmatch(target):
+    for name, use in secrets.items():
+        target = use.target or name
+        if use.type == "env" and not re.fullmatch(VARIABLE_PATTERN, target):
             refuse(
                 "bad-variable-name",
                 f"{shown(target)} can't name an environment variable",
@@ -254,10 +244,9 @@ def checked_secrets(secrets: dict[str, SecretUse]) -> dict[str, SecretUse]:
     return secrets
 
 
-Gpu = Annotated[str, BeforeValidator(_gpu)]
-Gpus = Annotated[tuple[Gpu, ...], AfterValidator(_gpus)]
-Device = Annotated[str, AfterValidator(_device)]
-Volume = Annotated[VolumeMount, BeforeValidator(_volume), AfterValidator(_checked_volume)]
-Secret = Annotated[SecretUse, BeforeValidator(_secret)]
-Secrets = Annotated[dict[str, Secret], AfterValidator(checked_secrets)]
-__all__ = ["FROZEN", "Device", "Gpus", "PodmanName", "SecretUse", "Secrets", "Volume", "VolumeMount"]
+GPUS = schema.one_or_more(schema.checked(schema.several(schema.anything(_gpu, "integer", "string")), _gpus))
+DEVICE = schema.text(_device)
+VOLUME = schema.checked(schema.prepared(_volume, inside(VolumeMount), "string"), _checked_volume)
+SECRETS = schema.checked(
+    schema.mapping(schema.text(), schema.prepared(_secret, inside(SecretUse), "string")), _checked_secrets
+)

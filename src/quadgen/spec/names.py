@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import re
 from pathlib import Path, PurePosixPath
-from typing import Annotated, Any
 
-from pydantic import AfterValidator, BeforeValidator
-
+from quadgen.spec import schema
 from quadgen.spec.refusal import refuse, shown
 
 # Podman takes these as names of containers, volumes, networks and secrets; systemd takes more.
-_PODMAN_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
-_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-_UNIT = re.compile(
+PODMAN_NAME_PATTERN = r"[A-Za-z0-9][A-Za-z0-9_.-]*"
+VARIABLE_PATTERN = r"[A-Za-z_][A-Za-z0-9_]*"
+_UNIT_PATTERN = (
     r"[A-Za-z0-9:_.\\@-]+\.(service|socket|target|mount|automount|swap|path|timer|slice|scope|device"
     r"|container|volume|network|image|build|pod|kube)"
 )
@@ -37,7 +35,7 @@ def _filled(text: str) -> str:
 
 
 def _service_name(name: str) -> str:
-    if not _PODMAN_NAME.fullmatch(name) or len(name) > _LONGEST_NAME:
+    if not re.fullmatch(PODMAN_NAME_PATTERN, name) or len(name) > _LONGEST_NAME:
         refuse(
             "bad-service-name",
             f"{shown(name)} can't name a systemd unit and a container",
@@ -53,7 +51,7 @@ def _service_name(name: str) -> str:
 
 
 def _podman_name(name: str) -> str:
-    if not _PODMAN_NAME.fullmatch(name):
+    if not re.fullmatch(PODMAN_NAME_PATTERN, name):
         refuse(
             "bad-name",
             f"{shown(name)} is no name that Podman takes",
@@ -62,15 +60,15 @@ def _podman_name(name: str) -> str:
     return name
 
 
-def _secret_name(name: Any) -> Any:
+def _secret_name(name: str) -> str:
     # What stands here by mistake is the secret itself, so the message must not repeat it.
-    if isinstance(name, str) and not (_PODMAN_NAME.fullmatch(name) and len(name) <= 64):
+    if not re.fullmatch(PODMAN_NAME_PATTERN, name) or len(name) > 64:
         refuse(
             "bad-secret-name",
             "this is no name of a Podman secret",
             "store the value with `podman secret create NAME -` and write NAME here",
         )
-    if isinstance(name, str) and name.startswith(("hf_", "sk-")) and len(name) > 16:
+    if name.startswith(("hf_", "sk-")) and len(name) > 16:
         refuse(
             "secret-in-plain-text",
             "this looks like the secret itself, not like its name",
@@ -80,7 +78,7 @@ def _secret_name(name: Any) -> Any:
 
 
 def _variable(name: str) -> str:
-    if not _VARIABLE.fullmatch(name):
+    if not re.fullmatch(VARIABLE_PATTERN, name):
         refuse(
             "bad-variable-name",
             f"{shown(name)} can't name an environment variable",
@@ -90,7 +88,7 @@ def _variable(name: str) -> str:
 
 
 def _unit_name(name: str) -> str:
-    if not _UNIT.fullmatch(name):
+    if not re.fullmatch(_UNIT_PATTERN, name):
         refuse(
             "bad-unit-name",
             f"{shown(name)} is no full name of a unit",
@@ -147,12 +145,12 @@ def _model(text: str) -> str:
     return text
 
 
-Text = Annotated[str, AfterValidator(_filled)]
-ServiceName = Annotated[str, AfterValidator(_service_name)]
-PodmanName = Annotated[str, AfterValidator(_podman_name)]
-SecretName = Annotated[str, BeforeValidator(_secret_name)]
-VariableName = Annotated[str, AfterValidator(_variable)]
-UnitName = Annotated[str, AfterValidator(_unit_name)]
-HostPath = Annotated[str, AfterValidator(_host_path)]
-ContainerPath = Annotated[str, AfterValidator(_container_path)]
-Model = Annotated[str, AfterValidator(_model)]
+TEXT = schema.text(_filled)
+SERVICE_NAME = schema.text(_service_name)
+PODMAN_NAME = schema.text(_podman_name)
+SECRET_NAME = schema.text(_secret_name)
+VARIABLE_NAME = schema.text(_variable)
+UNIT_NAME = schema.text(_unit_name)
+HOST_PATH = schema.text(_host_path)
+CONTAINER_PATH = schema.text(_container_path)
+MODEL = schema.text(_model)

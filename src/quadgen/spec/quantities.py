@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import ipaddress
 import re
-from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Any, NamedTuple
 
-from pydantic import BeforeValidator
-
+from quadgen.spec import schema
 from quadgen.spec.refusal import refuse, shown
 
 # The units of systemd.time(7) that a server's budgets are made of.
@@ -18,8 +16,8 @@ _SECONDS = {
     "h": 3600, "hr": 3600, "hour": 3600, "hours": 3600,
     "d": 86400, "day": 86400, "days": 86400,
 }  # fmt: skip
-_SPAN = re.compile(r"\s*(\d+)\s*([a-z]*)")
-_SIZE = re.compile(r"(\d+)\s*([bkmgt]?)(?:i?b)?", re.IGNORECASE)
+_SPAN_PATTERN = r"\s*(\d+)\s*([a-z]*)"
+_SIZE_PATTERN = r"(?i)(\d+)\s*([bkmgt]?)(?:i?b)?"
 _LAST_PORT = 65535
 _LONGEST = 366 * 86400
 
@@ -45,7 +43,7 @@ def _span(value: Any) -> int | None:
     if not isinstance(value, str):
         return None
     total, end = 0, 0
-    for match in _SPAN.finditer(value):
+    for match in re.finditer(_SPAN_PATTERN, value):
         number, unit = match.groups()
         if match.start() != end or (unit or "s") not in _SECONDS:
             return None
@@ -56,7 +54,7 @@ def _span(value: Any) -> int | None:
 def _size(value: Any) -> str:
     if isinstance(value, int) and not isinstance(value, bool) and value > 0:
         return f"{value}b"
-    match = _SIZE.fullmatch(value.strip()) if isinstance(value, str) else None
+    match = re.fullmatch(_SIZE_PATTERN, value.strip()) if isinstance(value, str) else None
     if match is None or int(match[1]) == 0:
         refuse("bad-size", f"{shown(value)} is no size", 'write bytes, or text like "512m" or "16g"')
     return f"{int(match[1])}{match[2].lower() or 'b'}"
@@ -68,8 +66,7 @@ def _pids(value: Any) -> int:
     return value
 
 
-@dataclass(frozen=True, slots=True)
-class Listen:
+class Listen(NamedTuple):
     """Where the host offers the server.
 
     Args:
@@ -111,8 +108,6 @@ class Listen:
 
 
 def _listen(value: Any) -> Listen:
-    if isinstance(value, Listen):
-        return value
     address, _, port = str(value).rpartition(":") if isinstance(value, (str, int)) else ("", "", "")
     if isinstance(value, bool) or not (port.isascii() and port.isdigit()) or int(port) > _LAST_PORT:
         refuse(
@@ -137,7 +132,7 @@ def _address(value: Any, text: str) -> str:
         )
 
 
-Seconds = Annotated[int, BeforeValidator(_duration)]
-Size = Annotated[str, BeforeValidator(_size)]
-Pids = Annotated[int, BeforeValidator(_pids)]
-ListenAddress = Annotated[Listen, BeforeValidator(_listen)]
+SECONDS = schema.anything(_duration, "integer", "string")
+SIZE = schema.anything(_size, "integer", "string")
+PIDS = schema.anything(_pids, "integer")
+LISTEN = schema.anything(_listen, "integer", "string")
