@@ -42,7 +42,7 @@ def invocation_of(service: Service, config: Mapping[str, Any] | None = None) -> 
         served_names=service.served_name,
         options=_options(service),
         env=service.env,
-        command=service.command,
+        command="serve" if service.command == "serve" else "launch render",
         gpu_count=None if service.gpus == ("all",) or service.accelerator == "none" else len(service.gpus),
         config=config,
         port=CONTAINER_PORT,
