@@ -9,8 +9,7 @@ from quadgen.errors import SpecError, UsageError
 from quadgen.findings import Finding
 from quadgen.vllm import catalog as catalogs
 from quadgen.vllm.entries import Entries, read_entries
-from quadgen.vllm.json_options import JsonProblem
-from quadgen.vllm.reading import UnfitValueError
+from quadgen.vllm.reading import JsonProblem, UnfitValueError
 from quadgen.vllm.structure import structural_words
 from quadgen.vllm.values import read_value
 

@@ -164,6 +164,11 @@ def load(release: str) -> Catalog:
     return _load(minor)
 
 
+def version(release: str) -> tuple[int, ...]:
+    """A release as numbers that compare."""
+    return tuple(int(part) for part in release.split("."))
+
+
 def minor_of(version: str) -> str:
     """`0.32` for `0.32.0`, `v0.32.1rc2` and the like; the text itself where it is no version."""
     found = re.match(r"v?(\d+\.\d+)(?!\d)", version)
@@ -176,7 +181,7 @@ def nearest(release: str) -> str:
     if not found:
         return RELEASES[-1]
     wanted = (int(found[1]), int(found[2]))
-    return max((r for r in RELEASES if _number(r) <= wanted), key=_number, default=RELEASES[0])
+    return max((r for r in RELEASES if version(r) <= wanted), key=version, default=RELEASES[0])
 
 
 def life(form: str) -> Life | None:
@@ -232,10 +237,6 @@ def _read(name: str) -> dict[str, Any]:
     path = Path(__file__).parent / "data" / f"{name}.json"
     data: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
     return data
-
-
-def _number(release: str) -> tuple[int, ...]:
-    return tuple(int(part) for part in release.split("."))
 
 
 def _fold(history: _History, release: str) -> _Row | None:

@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from quadgen.findings import Finding
-from quadgen.vllm.unknown import unknown_option
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -70,6 +69,8 @@ def read_entries(options: Mapping[str, Any], catalog: Catalog, command: str = "s
     for key, value in options.items():
         match = catalog.find(key) if _is_name(key) else None
         if match is None or (command != "serve" and not match.option.renders):
+            from quadgen.vllm.unknown import unknown_option  # noqa: PLC0415 - only a mistake needs it
+
             entries.findings.append(unknown_option(key, catalog, command))
         else:
             _add(entries, key, value, match)

@@ -48,17 +48,13 @@ def _unknown(name: str, catalog: Catalog, severity: Severity) -> Finding:
         near = _near(name, catalog)
         remedy = f"did you mean {near}?" if near else "take it out: vLLM reads no such variable"
         return _finding(severity, "env-unknown", name, f"vLLM {catalog.release} reads no {name}", remedy)
-    later = [r for r in life.releases if _number(r) > _number(catalog.release)]
-    if later and not [r for r in life.releases if _number(r) < _number(catalog.release)]:
+    later = [r for r in life.releases if catalogs.version(r) > catalogs.version(catalog.release)]
+    if later and not [r for r in life.releases if catalogs.version(r) < catalogs.version(catalog.release)]:
         message = f"{name} is new in {later[0]}; this image is {catalog.release}"
         return _finding(severity, "env-too-new", name, message, "take a newer image, or leave it out")
     use = f"use {life.replacement}" if life.replacement else "take it out: it does nothing"
     gone = life.gone or (later[0] if later else "")
     return _finding(severity, "env-removed", name, f"{name} was removed in {gone} and does nothing", use)
-
-
-def _number(release: str) -> tuple[int, ...]:
-    return tuple(int(part) for part in release.split("."))
 
 
 def _near(name: str, catalog: Catalog) -> str:

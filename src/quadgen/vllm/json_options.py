@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
 from quadgen.vllm import names
 from quadgen.vllm.catalog import load
 from quadgen.vllm.json_rules import broken_rules
+from quadgen.vllm.reading import JsonProblem
 from quadgen.vllm.shapes import ShapeError, coerce, listed, parse_type
 
 if TYPE_CHECKING:
@@ -16,23 +16,6 @@ if TYPE_CHECKING:
 
     from quadgen.vllm.catalog import Catalog
     from quadgen.vllm.option import JsonClass, JsonKey
-
-
-@dataclass(frozen=True, slots=True)
-class JsonProblem:
-    """One thing that is wrong inside a JSON option.
-
-    Args:
-        code: Kebab-case name of the kind of problem.
-        path: Keys and indexes below the option.
-        message: What is wrong, to follow the option's name and a colon.
-        remedy: What to do about it.
-    """
-
-    code: str
-    path: tuple[str | int, ...]
-    message: str
-    remedy: str = ""
 
 
 # Keys that vLLM leaves open with null although their type does not say so (its `_skip_none_validation`).

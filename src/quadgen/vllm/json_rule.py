@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cache
 from typing import TYPE_CHECKING, Any, TypeAlias
+
+from quadgen.vllm.catalog import version
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -41,10 +42,5 @@ class JsonRule:
         Args:
             release: Such as "0.32".
         """
-        number = _number(release)
-        return _number(self.since) <= number and (not self.until or number < _number(self.until))
-
-
-@cache
-def _number(release: str) -> tuple[int, ...]:
-    return tuple(map(int, release.split(".")))
+        number = version(release)
+        return version(self.since) <= number and (not self.until or number < version(self.until))

@@ -7,7 +7,6 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
-from quadgen.vllm.json_options import ObjectReader, json_class
 from quadgen.vllm.reading import Reading, UnfitValueError, is_unset, spelled, wrong
 from quadgen.vllm.sizes import parse_size
 
@@ -38,7 +37,7 @@ def read_json(option: Option, value: Any, catalog: Catalog) -> Reading:
 def _json_text(option: Option, text: str, catalog: Catalog) -> Reading:
     if is_unset(option, text):
         return Reading((text,), None)
-    checked = option.json_class is not None and json_class(catalog.release, option.json_class).checked
+    checked = option.json_class is not None and catalog.json_class(option.json_class).checked
     try:
         value = json.loads(_expand_sizes(text) if checked else text)
     except ValueError:
@@ -75,13 +74,15 @@ def _object(option: Option, value: Any, catalog: Catalog) -> Any:
         if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
             raise wrong(_json_shape(option), value, code="json-shape")
         return value
-    late = option.json_class is None or not json_class(catalog.release, option.json_class).checked
+    late = option.json_class is None or not catalog.json_class(option.json_class).checked
     if value is None and late:
         return None
     if not isinstance(value, dict):
         raise wrong(_json_shape(option), value, code="json-shape" if late else "value-type")
     if option.json_class is None:
         return value
+    from quadgen.vllm.json_options import ObjectReader  # noqa: PLC0415 - types and rules of all classes
+
     reader = ObjectReader(catalog)
     read = reader.read(option.json_class, _normal_keys(option, value))
     if reader.problems:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Final
 
 from quadgen.findings import Finding
 from quadgen.vllm import names
+from quadgen.vllm.catalog import version
 from quadgen.vllm.nearest import nearest_value, other_releases
-from quadgen.vllm.rule import version
 from quadgen.vllm.shapes import listed
 
 if TYPE_CHECKING:

@@ -5,10 +5,25 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from quadgen.vllm.json_options import JsonProblem
-
 if TYPE_CHECKING:
     from quadgen.vllm.option import Option
+
+
+@dataclass(frozen=True, slots=True)
+class JsonProblem:
+    """One thing that is wrong inside a JSON option.
+
+    Args:
+        code: Kebab-case name of the kind of problem.
+        path: Keys and indexes below the option.
+        message: What is wrong, to follow the option's name and a colon.
+        remedy: What to do about it.
+    """
+
+    code: str
+    path: tuple[str | int, ...]
+    message: str
+    remedy: str = ""
 
 
 class UnfitValueError(Exception):

@@ -7,6 +7,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from quadgen.findings import Finding
+from quadgen.vllm.catalog import version
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -151,11 +152,6 @@ def place(names: Iterable[str], keys: Mapping[str, str]) -> tuple[str, ...]:
 
 
 @cache
-def version(release: str) -> tuple[int, ...]:
-    """A release as numbers that compare."""
-    return tuple(int(part) for part in release.split("."))
-
-
 def broken(rules: Iterable[Rule], settings: Settings) -> Iterator[Finding]:
     """The findings of every rule that a service breaks.
 

@@ -105,20 +105,17 @@ def _malformed(key: str, catalog: Catalog) -> tuple[str, str, str] | None:
 
 def _elsewhere(key: str, life: Life, catalog: Catalog) -> tuple[str, str, str]:
     use = f"use {life.replacement}" if life.replacement else ""
-    later = [r for r in life.releases if _number(r) > _number(catalog.release)]
-    earlier = [r for r in life.releases if _number(r) < _number(catalog.release)]
+    later = [r for r in life.releases if catalogs.version(r) > catalogs.version(catalog.release)]
+    earlier = [r for r in life.releases if catalogs.version(r) < catalogs.version(catalog.release)]
     if not earlier and later:
         return (
             "option-too-new",
             f"{key} is new in {later[0]}; this image is {catalog.release}",
             "take a newer image, or leave it out",
         )
-    gone = next((r for r in catalogs.RELEASES if earlier and _number(r) > _number(earlier[-1])), life.gone)
+    after = [r for r in catalogs.RELEASES if earlier and catalogs.version(r) > catalogs.version(earlier[-1])]
+    gone = next(iter(after), life.gone)
     return "option-removed", f"{key} was removed in {gone}", use or "take it out: nothing replaces it"
-
-
-def _number(release: str) -> tuple[int, ...]:
-    return tuple(int(part) for part in release.split("."))
 
 
 def _abbreviated(key: str, catalog: Catalog) -> list[str]:

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 from quadgen.findings import Finding
 from quadgen.vllm.argv import catalog_of, read_arguments
+from quadgen.vllm.catalog import version
 from quadgen.vllm.check import check
 from quadgen.vllm.json_values import to_json
-from quadgen.vllm.rule import Settings, place, version
+from quadgen.vllm.rule import Settings, place
 from quadgen.vllm.rules_speculative import active as speculates
 
 if TYPE_CHECKING:

@@ -9,11 +9,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, Final
 
+from quadgen.vllm.catalog import version
 from quadgen.vllm.json_values import read_json, read_json_or_text, read_lora
-from quadgen.vllm.nearest import nearest_value, other_releases
 from quadgen.vllm.reading import Reading, is_unset, spelled, wrong
-from quadgen.vllm.rule import version
-from quadgen.vllm.shapes import listed
 from quadgen.vllm.sizes import parse_size
 
 if TYPE_CHECKING:
@@ -125,6 +123,9 @@ def _folded(option: Option, word: str) -> str:
 def _among(option: Option, value: Any, catalog: Catalog) -> Any:
     choices = [choice for choice in option.choices if choice != "None"]
     if choices and value not in choices:
+        from quadgen.vllm.nearest import nearest_value, other_releases  # noqa: PLC0415 - only a mistake
+        from quadgen.vllm.shapes import listed  # noqa: PLC0415
+
         expected = listed(choices, option.name) + other_releases(option.name, str(value), catalog.release)
         remedy = nearest_value(option.name, str(value), tuple(map(str, choices)))
         raise wrong(expected, value, remedy, code="value-choice")
