@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 from quadgen.quadlet.assignment import Assignment
@@ -146,12 +145,7 @@ def local_paths(service: Service, serving: Serving) -> tuple[str, ...]:
     """Paths of the host that the server reads: each is mounted read-only at its own place."""
     named = (service.model, *(use.path for use in serving.paths if not use.writes))
     inside = tuple(path for path in dict.fromkeys(named) if path.startswith("/"))
-    return tuple(path for path in inside if not mounted(service, path) and not serving.image.holds(path))
-
-
-def mounted(service: Service, path: str) -> bool:
-    """Whether one of the user's volumes brings a path of the container."""
-    return any(PurePosixPath(path).is_relative_to(volume.target) for volume in service.volumes)
+    return tuple(path for path in inside if not service.brings(path) and not serving.image.holds(path))
 
 
 def _caches(service: Service, image: Image) -> Iterator[tuple[str, str]]:

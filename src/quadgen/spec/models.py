@@ -6,6 +6,7 @@ quantities.py, mounts.py or values.py, or a function of schema.py), and a line f
 
 from __future__ import annotations
 
+from pathlib import PurePosixPath
 from typing import Any, NamedTuple
 
 from quadgen.spec import schema, values
@@ -275,6 +276,10 @@ class Service:
         """The names under which the server offers the model."""
         given = self.served_name or self.serve.get("served-model-name") or self.model
         return (given,) if isinstance(given, str) else tuple(map(str, given))
+
+    def brings(self, path: str) -> bool:
+        """Whether one of the service's own volumes brings a path of the container."""
+        return any(PurePosixPath(path).is_relative_to(volume.target) for volume in self.volumes)
 
     @property
     def host_network(self) -> bool:

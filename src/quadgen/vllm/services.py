@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from quadgen.findings import Finding
@@ -103,6 +104,7 @@ def findings(service: Service, config: Mapping[str, Any] | None = None) -> Itera
             path=("service", service.name, "image"),
         )
     yield from _placed(service, check(invocation_of(service, config)))
+    yield from _placed(service, _unwritable(service))
 
 
 def upgrade_findings(service: Service, release: str) -> Iterator[Finding]:
@@ -118,6 +120,19 @@ def upgrade_findings(service: Service, release: str) -> Iterator[Finding]:
         yield _no_release(service)
     else:
         yield from _placed(service, changes(invocation_of(service), release))
+
+
+def _unwritable(service: Service) -> Iterator[Finding]:
+    """What vLLM writes inside the container is lost with it, and a socket there is reached by nobody."""
+    for use in serving_of(service).paths:
+        if use.writes and not service.brings(use.path):
+            yield Finding(
+                severity="error",
+                code="path-not-mounted",
+                message=f"vLLM writes to {use.path}, which is in no volume and goes with the container",
+                remedy=f'mount its folder: volumes = ["/srv/FOLDER:{PurePosixPath(use.path).parent}"]',
+                path=use.place,
+            )
 
 
 def _options(service: Service) -> dict[str, Any]:
