@@ -44,8 +44,9 @@ def distinct(item: Schema) -> Schema:
 
 
 def one_or_more(items: Schema) -> Schema:
-    """One thing without brackets, or a list."""
-    return prepared(lambda value: value if isinstance(value, list) else [value], items)
+    """A list, or its one item without brackets; `metadata` says so to whoever describes the schema."""
+    listed = prepared(lambda value: value if isinstance(value, list) else [value], items)
+    return {**listed, "metadata": {"single": True}}
 
 
 def mapping(name: Schema, value: Schema) -> Schema:
@@ -71,8 +72,8 @@ def prepared(prepare: Callable[[Any], Any], schema: Schema, *kinds: str) -> Sche
         schema: Takes it then.
         kinds: The types that may stand in the spec beside the schema's own, in JSON Schema's words.
     """
-    made = {"type": "function-before", "function": _function(prepare), "schema": schema}
-    return {**made, "metadata": {"kinds": kinds}}
+    before = {"type": "function-before", "function": _function(prepare), "schema": schema}
+    return {**before, "metadata": {"kinds": kinds}}
 
 
 def checked(schema: Schema, check: Callable[[Any], Any]) -> Schema:
