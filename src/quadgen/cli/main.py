@@ -19,6 +19,7 @@ COMMANDS = {
     "install": "Bring the unit files to systemd, as one change.",
     "uninstall": "Take installed unit files away again.",
     "options": "Search and explain the options of `vllm serve`.",
+    "schema": "Print the JSON Schema of a spec, for editors.",
 }
 
 
