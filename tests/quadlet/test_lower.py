@@ -423,3 +423,18 @@ def test_each_line_of_a_text_has_its_own_finding() -> None:
     done = lowered("5.4", set_key("AddDevice", ("/dev/kfd", "-x", "-y"), raw=True))
     assert [finding.path[-1] for finding in done.findings] == [1, 2]
     assert done.sections[0].lines == ("AddDevice=/dev/kfd",)
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("AutoUpdate", "regstry"),
+        ("HealthOnFailure", "restart"),
+        ("HealthOnFailure", "Kill"),
+        ("Pull", "allways"),
+    ],
+)
+def test_a_word_that_podman_would_only_refuse_at_the_start_is_refused(key: str, value: str) -> None:
+    given = [Assignment("Container", "Image", "a/b:1"), Assignment("Container", key, value, raw=True)]
+    (finding,) = lower(given, PodmanVersion(5, 4)).findings
+    assert (finding.code, value in finding.message) == ("misread-value", True)

@@ -156,7 +156,8 @@ def test_a_bad_spec_is_refused_with_its_place(bad: Bad, tmp_path: Path, own_home
         assert done.exception is None or isinstance(done.exception, SystemExit)
         answers[command[0] + command[-1]] = done
     findings = json.loads(answers["check--json"].stdout)
-    found = next(finding for finding in findings if finding["key"] == bad.key and finding["line"] == bad.line)
+    errors = [finding for finding in findings if finding["severity"] == "error"]
+    found = next(error for error in errors if (error["key"], error["line"]) == (bad.key, bad.line))
     assert found["file"] == str(spec)
     assert bad.code in {found["code"], ""}
     assert bad.words in found["message"] + found["remedy"]

@@ -82,6 +82,19 @@ def notify(value: str, case: Case) -> bool:
     return True
 
 
+def one_of(*words: str) -> Row:
+    """The words of keys whose other values Podman only refuses at the start, or never looks at."""
+
+    def row(value: str, case: Case) -> bool:
+        if value not in words and not (case.raw and value.startswith(("%", "$"))):
+            raise Refusal(
+                "misread-value", f"{case.key} {shown(value)} is no value of it", f"write {' or '.join(words)}"
+            )
+        return True
+
+    return row
+
+
 def named_value(value: str, case: Case) -> bool:
     """A bare NAME was dropped before 5.6; Podman's flags always took one."""
     no_commas_before_5(value, case)
@@ -279,11 +292,14 @@ def podman_args(value: str, case: Case) -> bool:
 ROWS: Mapping[tuple[str, str], Row] = {
     ("Container", "AddDevice"): add_device,
     ("Container", "Annotation"): named_value,
+    ("Container", "AutoUpdate"): one_of("registry", "local"),
     ("Container", "Entrypoint"): entrypoint,
     ("Container", "Environment"): named_value,
     ("Container", "EnvironmentFile"): environment_file,
     ("Container", "ExposeHostPort"): expose_host_port,
     ("Container", "HealthCmd"): health_command,
+    # `restart` would start the container behind systemd's back (podman#17777).
+    ("Container", "HealthOnFailure"): one_of("kill", "stop", "none"),
     ("Container", "HealthStartupCmd"): health_command,
     ("Container", "Image"): image,
     ("Container", "Label"): named_value,
@@ -294,6 +310,7 @@ ROWS: Mapping[tuple[str, str], Row] = {
     ("Container", "Notify"): notify,
     ("Container", "PodmanArgs"): podman_args,
     ("Container", "PublishPort"): publish_port,
+    ("Container", "Pull"): one_of("missing", "always", "never", "newer"),
     ("Container", "Sysctl"): no_commas_before_5,
     ("Container", "Tmpfs"): tmpfs,
     ("Container", "Ulimit"): ulimit,

@@ -148,7 +148,16 @@ def _pod(service: Service) -> Iterator[Finding]:
 
 def _exposure(service: Service) -> Iterator[Finding]:
     wide = [listen for listen in service.listen if not listen.loopback]
-    if wide and not service.api_key:
+    if wide and service.api_key:
+        yield _of(
+            service,
+            "listen",
+            "partly-guarded",
+            f"{wide[0]} can be reached from other machines, and the key guards only /v1 and a few paths more",
+            "put a reverse proxy before it: /invocations, /tokenize and /metrics answer without the key",
+            severity="note",
+        )
+    elif wide:
         yield _of(
             service,
             "listen",
