@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 if TYPE_CHECKING:
     from quadgen.findings import KeyPath
@@ -31,8 +31,7 @@ class Assignment:
     path: KeyPath = ()
 
 
-@dataclass(frozen=True, slots=True)
-class UnitFile:
+class UnitFile(NamedTuple):
     """One file for the Quadlet folder.
 
     Args:

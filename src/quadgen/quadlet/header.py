@@ -9,8 +9,7 @@ not name quadgen's release: the same spec gives the same bytes.
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,8 +21,7 @@ _FIRST = "# Written by quadgen from "
 _SECOND = "# quadgen: "
 
 
-@dataclass(frozen=True, slots=True)
-class Header:
+class Header(NamedTuple):
     """What the first two lines of a unit file say.
 
     Args:

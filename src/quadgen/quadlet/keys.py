@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any, Literal, TypeAlias, cast
+from typing import Any, Literal, NamedTuple, TypeAlias, cast
 
 from quadgen.quadlet.version import PodmanVersion
 
@@ -14,8 +13,7 @@ from quadgen.quadlet.version import PodmanVersion
 KeyClass: TypeAlias = Literal["string", "bool", "list", "strv", "quoted-list", "argv", "env"]
 
 
-@dataclass(frozen=True, slots=True)
-class Key:
+class Key(NamedTuple):
     """One key of one of Quadlet's sections.
 
     Args:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from quadgen.errors import EncodeError
 from quadgen.quadlet import encode
@@ -36,16 +35,14 @@ _POD_ENVIRONMENT = PodmanVersion(5, 6)
 _ROOM_FOR_COMMAND = 16 * 1024
 
 
-@dataclass(frozen=True, slots=True)
-class Section:
+class Section(NamedTuple):
     """One section of a unit file, with its finished lines."""
 
     name: str
     lines: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Lowered:
+class Lowered(NamedTuple):
     """What the assignments became.
 
     Args:
@@ -64,8 +61,7 @@ class Lowered:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class _Line:
+class _Line(NamedTuple):
     section: str
     key: str
     text: str

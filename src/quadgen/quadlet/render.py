@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from quadgen import resources
 from quadgen.errors import UsageError
@@ -25,8 +24,7 @@ if TYPE_CHECKING:
     from quadgen.vllm.services import Serving
 
 
-@dataclass(frozen=True, slots=True)
-class Rendered:
+class Rendered(NamedTuple):
     """The unit files of a spec.
 
     Args:
