@@ -34,9 +34,9 @@ _PLAIN_WORD = re.compile(r"[A-Za-z0-9_@+=:,./-]+")
 # Beside NUL: surrogates stand for bytes that are not UTF-8, systemd's UTF-8 check refuses noncharacters, and
 # the generator writes U+0080 as `\x80`, which systemd reads as one byte.
 _NONCHARACTERS = "".join(chr(plane << 16 | low) for plane in range(17) for low in (0xFFFE, 0xFFFF))
-_UNSENDABLE = re.compile(f"[\0\x80\ud800-\udfff\ufdd0-\ufdef{_NONCHARACTERS}]")
+_UNSENDABLE = f"[\0\x80\ud800-\udfff\ufdd0-\ufdef{_NONCHARACTERS}]"
 # In a line of its own these end the line for the generator or for systemd.
-_LINE_ENDS = re.compile("[\n\r]")
+_LINE_ENDS = "[\n\r]"
 
 
 def encode_word(word: str, doubled: str = "%$") -> str:
@@ -108,7 +108,7 @@ def encode_strv_word(word: str, doubled: str = "%$") -> str:
         return word
     check_characters(word)
     _check_length(word)
-    if _LINE_ENDS.search(word):
+    if re.search(_LINE_ENDS, word):
         raise EncodeError(
             f"{shown(word)} has a line break, which this key cannot carry", "leave the line break out"
         )
@@ -157,7 +157,7 @@ def check_characters(text: str) -> None:
                 f"{shown(text)} has a NUL character, which no argument can hold", "leave it out"
             )
         return
-    if not (found := _UNSENDABLE.search(text)):
+    if not (found := re.search(_UNSENDABLE, text)):
         return
     character = found[0]
     if "\ud800" <= character <= "\udfff":
@@ -175,7 +175,7 @@ def check_line(text: str) -> None:
         EncodeError: A line break, blanks at an end, or a character that `check_characters` refuses.
     """
     check_characters(text)
-    if _LINE_ENDS.search(text):
+    if re.search(_LINE_ENDS, text):
         raise EncodeError(
             f"{shown(text)} has a line break, which this key cannot carry", "write it on one line"
         )

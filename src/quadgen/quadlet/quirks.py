@@ -18,10 +18,10 @@ from quadgen.quadlet.version import PodmanVersion
 
 TRUE_WORDS = ("true", "yes", "on", "1")
 FALSE_WORDS = ("false", "no", "off", "0")
-_PORTS = re.compile(r"\d+(-\d+)?(/udp|/tcp)?")
-_NUMBER = re.compile(r"0|[1-9]\d*")
+_PORTS = r"\d+(-\d+)?(/udp|/tcp)?"
+_NUMBER = r"0|[1-9]\d*"
 # What systemd reads in a path of RequiresMountsFor=, where the generator writes the source as it is.
-_PLAIN_PATH = re.compile(r"[^ \t\"'\\$]*")
+_PLAIN_PATH = r"[^ \t\"'\\$]*"
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +141,7 @@ def environment_file(value: str, case: Case) -> bool:
 
 def expose_host_port(value: str, _: Case) -> bool:
     """The generator's pattern knows no protocols but tcp and udp, and fails the unit otherwise."""
-    return bool(_PORTS.fullmatch(value))
+    return bool(re.fullmatch(_PORTS, value))
 
 
 def publish_port(value: str, case: Case) -> bool:
@@ -149,7 +149,7 @@ def publish_port(value: str, case: Case) -> bool:
     if not case.older_than(5, 3):
         return True
     parts = re.sub(r"\[[^]]*\]", "", value).split(":")
-    return len(parts) <= 3 and all(not part or _PORTS.fullmatch(part) for part in parts[-2:])
+    return len(parts) <= 3 and all(not part or re.fullmatch(_PORTS, part) for part in parts[-2:])
 
 
 def tmpfs(value: str, case: Case) -> bool:
@@ -212,7 +212,7 @@ def network(value: str, case: Case) -> bool:
 
 def number(value: str, case: Case) -> bool:
     """Anything but digits becomes 0, and a leading 0 means octal."""
-    if not _NUMBER.fullmatch(value):
+    if not re.fullmatch(_NUMBER, value):
         raise misread(value, case, "another number", "write the number in decimal digits")
     return True
 
@@ -268,7 +268,7 @@ def _parameters(value: str) -> list[str]:
 
 def mountable(source: str) -> bool:
     """Whether systemd finds the source in RequiresMountsFor= as the generator writes it."""
-    return not source.startswith("/") or bool(_PLAIN_PATH.fullmatch(source))
+    return not source.startswith("/") or bool(re.fullmatch(_PLAIN_PATH, source))
 
 
 def by_flag(value: str, source: str, case: Case) -> bool:

@@ -17,16 +17,16 @@ if TYPE_CHECKING:
     from quadgen.quadlet.version import PodmanVersion
 
 _BLANKS = " \t"
-_CONTROLS = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
+_CONTROLS = r"[\x00-\x08\x0a-\x1f\x7f]"
 # Letters that are no specifier in systemd 252 to 262: with one of them systemd refuses the whole unit.
-_SPECIFIER = re.compile(r"%%|(%[FKOQXZekxz])")
+_SPECIFIER = r"%%|(%[FKOQXZekxz])"
 
 # One word; then its parts: in double quotes, in single quotes, and bare.
-_STRV_WORD = re.compile(r"""(?:"[^"]*"|'[^']*'|[^ \t"'])++(?=[ \t]|$)""")
-_STRV_PART = re.compile(r""""([^"]*)"|'([^']*)'|([^ \t"']+)""")
-_EXEC_WORD = re.compile(r"""(?:"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|[^ \t"'\\]|\\.)++(?=[ \t]|$)""")
-_EXEC_PART = re.compile(r""""((?:[^"\\]|\\.)*)"|'((?:[^'\\]|\\.)*)'|((?:[^ \t"'\\]|\\.)+)""")
-_ESCAPE = re.compile(r"\\(x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|[0-7]{3}|.)")
+_STRV_WORD = r"""(?:"[^"]*"|'[^']*'|[^ \t"'])++(?=[ \t]|$)"""
+_STRV_PART = r""""([^"]*)"|'([^']*)'|([^ \t"']+)"""
+_EXEC_WORD = r"""(?:"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|[^ \t"'\\]|\\.)++(?=[ \t]|$)"""
+_EXEC_PART = r""""((?:[^"\\]|\\.)*)"|'((?:[^'\\]|\\.)*)'|((?:[^ \t"'\\]|\\.)+)"""
+_ESCAPE = r"\\(x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|[0-7]{3}|.)"
 _ESCAPED = dict(zip("abfnrtvs\\\"'", "\a\b\f\n\r\t\v \\\"'", strict=True))
 _LAST_CODES = {"u": 0xFFFF, "U": 0x10FFFF}
 
@@ -39,7 +39,7 @@ def check_text(text: str) -> str:
         EncodeError: A character that never arrives.
     """
     check_characters(text)
-    if _CONTROLS.search(text):
+    if re.search(_CONTROLS, text):
         raise Refusal(
             "bad-unit-text",
             f"{shown(text)} has a line break or another control character",
@@ -52,7 +52,7 @@ def check_text(text: str) -> str:
             f"{shown(text)} ends with a backslash, which joins the next line to it",
             "put other text at the end",
         )
-    if bad := next((found[1] for found in _SPECIFIER.finditer(text) if found[1]), None):
+    if bad := next((found[1] for found in re.finditer(_SPECIFIER, text) if found[1]), None):
         raise Refusal(
             "bad-unit-text",
             f"{bad} in {shown(text)} is no systemd specifier, and systemd refuses the unit for it",
@@ -94,30 +94,31 @@ def split_words(text: str) -> tuple[str, ...]:
     """
     words = _split(text, _EXEC_WORD)
     return tuple(
-        "".join(_unescape("".join(part.groups("")), text) for part in _EXEC_PART.finditer(word))
+        "".join(_unescape("".join(part.groups("")), text) for part in re.finditer(_EXEC_PART, word))
         for word in words
     )
 
 
 def has_octal(text: str) -> bool:
     """Whether the text has an octal escape, which the generator gets wrong before Podman 5.4."""
-    return any(found[1][0] in "01234567" for found in _ESCAPE.finditer(text))
+    return any(found[1][0] in "01234567" for found in re.finditer(_ESCAPE, text))
 
 
 def _split_strv(text: str) -> tuple[str, ...]:
     return tuple(
-        "".join("".join(part.groups("")) for part in _STRV_PART.finditer(word))
+        "".join("".join(part.groups("")) for part in re.finditer(_STRV_PART, word))
         for word in _split(text, _STRV_WORD)
     )
 
 
-def _split(text: str, pattern: re.Pattern[str]) -> list[str]:
+def _split(text: str, pattern: str) -> list[str]:
+    word = re.compile(pattern)
     words = []
     position = 0
     while position < len(text):
         if text[position] in _BLANKS:
             position += 1
-        elif found := pattern.match(text, position):
+        elif found := word.match(text, position):
             words.append(found[0])
             position = found.end()
         else:
@@ -142,7 +143,7 @@ def _unescape(text: str, whole: str) -> str:
             )
         return chr(code)
 
-    return _ESCAPE.sub(one, text)
+    return re.sub(_ESCAPE, one, text)
 
 
 def _unquote(text: str, version: PodmanVersion) -> str:

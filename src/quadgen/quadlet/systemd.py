@@ -36,10 +36,10 @@ DEPENDENCIES = frozenset(
         "Wants",
     )
 )
-_QUADLET_UNIT = re.compile(r"(?<!\S)(\S+)\.(container|kube|volume|network|image|build|pod|artifact)(?!\S)")
+_QUADLET_UNIT = r"(?<!\S)(\S+)\.(container|kube|volume|network|image|build|pod|artifact)(?!\S)"
 _TRANSLATING = PodmanVersion(5, 5)
 # CPUQuota=, MemoryMax= and the like take no specifiers, and elsewhere a `%` at the end stays as it is.
-_PERCENTAGE = re.compile(r"\d+(\.\d+)?%")
+_PERCENTAGE = r"\d+(\.\d+)?%"
 
 
 def systemd_lines(assignment: Assignment, version: PodmanVersion) -> list[str]:
@@ -52,7 +52,7 @@ def systemd_lines(assignment: Assignment, version: PodmanVersion) -> list[str]:
     raw = assignment.raw
     values = [_checked(assignment.key, str(assignment.value))] if raw else _encoded(assignment)
     if assignment.key in DEPENDENCIES and version < _TRANSLATING:
-        values = [_QUADLET_UNIT.sub(_service_name, value) for value in values]
+        values = [re.sub(_QUADLET_UNIT, _service_name, value) for value in values]
     if assignment.key == "KillMode" and values[-1] not in ("mixed", "control-group"):
         raise Refusal(
             "misread-value",
@@ -68,7 +68,7 @@ def _encoded(assignment: Assignment) -> list[str]:
         value = "yes" if value else "no"
     if isinstance(value, (str, int)):
         text = str(value)
-        return [text if _PERCENTAGE.fullmatch(text) else encode_item(text, "%")]
+        return [text if re.fullmatch(_PERCENTAGE, text) else encode_item(text, "%")]
     words = tuple(word if isinstance(word, str) else "=".join(word) for word in value)
     if not words:
         return []

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from quadgen.findings import Finding
     from quadgen.quadlet.assignment import Assignment
 
-_NUMBER = re.compile(r"0|[1-9]\d*")
+_NUMBER = r"0|[1-9]\d*"
 # From here on User takes names, Group needs User, and ReadOnly leaves the temporary folders writable.
 _USER_NAMES = PodmanVersion(4, 8)
 _ANY = PodmanVersion(999, 0)
@@ -90,7 +90,7 @@ def completed(assignments: Sequence[Assignment], version: PodmanVersion) -> list
         return list(assignments)
     found = list(assignments)
     user, group = container.get("User"), container.get("Group")
-    if any(one and not _NUMBER.fullmatch(str(one.value)) for one in (user, group)):
+    if any(one and not re.fullmatch(_NUMBER, str(one.value)) for one in (user, group)):
         found = _with_user_flag(found, user, group)
     read_only = container.get("ReadOnly")
     if (

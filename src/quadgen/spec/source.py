@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 BUILT_IN = "vllm-qwen"
-_PLACE = re.compile(r"\s*\(at (?:line (\d+), column \d+|end of document)\)$")
+_PLACE = r"\s*\(at (?:line (\d+), column \d+|end of document)\)$"
 
 
 class SpecFloat(float):
@@ -116,9 +116,9 @@ def read(source: Source) -> tuple[str, dict[str, Any]]:
         return text, tomllib.loads(text, parse_float=SpecFloat)
     except tomllib.TOMLDecodeError as error:
         message = str(error)
-        place = _PLACE.search(message)
+        place = re.search(_PLACE, message)
         line = int(place[1]) if place and place[1] else text.count("\n") + 1
-        raise _no_toml(source, _PLACE.sub("", message), line) from None
+        raise _no_toml(source, re.sub(_PLACE, "", message), line) from None
     except (ValueError, RecursionError) as error:
         raise _no_toml(source, str(error), None) from None
 
