@@ -1,0 +1,41 @@
+"""Talking to systemd, through sdnotify.
+
+Facts, measured: with `NotifyAccess=all`, which Quadlet forces, STATUS= and EXTEND_TIMEOUT_USEC= of an
+`ExecStartPre=` and an `ExecStartPost=` process count like those of the main process.
+"""
+
+from __future__ import annotations
+
+import sdnotify
+
+from typing import Protocol
+
+
+class Notifier(Protocol):
+    """Sends one message to the service manager."""
+
+    def send(self, message: str) -> None:
+        """Send `NAME=value` lines; without a manager nothing happens."""
+        ...
+
+
+class SystemdNotifier:
+    """Sends to $NOTIFY_SOCKET."""
+
+    def __init__(self) -> None:
+        self._notifier = sdnotify.SystemdNotifier()
+
+    def send(self, message: str) -> None:
+        """Send `NAME=value` lines; without a manager nothing happens."""
+        # sdnotify encodes as latin-1 and swallows the error of a letter beyond it; a served name may have one.
+        self._notifier.notify(message.encode("utf-8", "replace").decode("latin-1"))
+
+
+def status(text: str) -> str:
+    """The message that sets the unit's status line."""
+    return "STATUS=" + " ".join(text.split())
+
+
+def extend(seconds: float) -> str:
+    """The message that moves the running timeout to at least `seconds` from now."""
+    return f"EXTEND_TIMEOUT_USEC={int(seconds * 1_000_000)}"
