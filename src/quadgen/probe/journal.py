@@ -113,7 +113,7 @@ def _follow(invocation: str) -> subprocess.Popen[bytes]:
     process = subprocess.Popen(
         argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
     )
-    os.set_blocking(_pipe(process).fileno(), False)  # noqa: FBT003 - its only argument
+    os.set_blocking(_pipe(process).fileno(), False)
     return process
 
 

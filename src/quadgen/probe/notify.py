@@ -6,9 +6,9 @@ Facts, measured: with `NotifyAccess=all`, which Quadlet forces, STATUS= and EXTE
 
 from __future__ import annotations
 
-import sdnotify
-
 from typing import Protocol
+
+import sdnotify
 
 
 class Notifier(Protocol):
@@ -27,7 +27,7 @@ class SystemdNotifier:
 
     def send(self, message: str) -> None:
         """Send `NAME=value` lines; without a manager nothing happens."""
-        # sdnotify encodes as latin-1 and swallows the error of a letter beyond it; a served name may have one.
+        # sdnotify encodes as latin-1 and swallows the error of a letter beyond it; names may have one.
         self._notifier.notify(message.encode("utf-8", "replace").decode("latin-1"))
 
 

@@ -104,3 +104,28 @@ class PhaseTracker:
             return False
         self._seen.add(shown)
         return True
+
+
+class PhaseTimes:
+    """How long each phase of a start took.
+
+    Args:
+        name: The phase that begins now.
+        now: A clock that never goes back, in seconds.
+    """
+
+    def __init__(self, name: str, now: float) -> None:
+        self._name = name
+        self._since = now
+        self._seconds: dict[str, float] = {}
+
+    def enter(self, name: str, now: float) -> None:
+        """Begin another phase; the time so far belongs to the one before."""
+        if name != self._name:
+            self._seconds = self.until(now)
+            self._name, self._since = name, now
+
+    def until(self, now: float) -> dict[str, float]:
+        """Seconds by phase, the present one included, in the order in which they came."""
+        spent = self._seconds.get(self._name, 0.0) + now - self._since
+        return self._seconds | {self._name: round(spent, 1)}

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import json
 from dataclasses import MISSING, asdict, dataclass, field, fields
-from pathlib import Path
-from typing import Any, Literal, TypeAlias, get_args
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 from quadgen.errors import QuadgenError
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 SCHEMA = 1
 
@@ -167,15 +169,22 @@ def parse(text: str, place: str) -> ProbeFile:
     return loaded
 
 
+def _number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < float("inf")
+
+
 # One row a type that a field may have: its annotation, what to call it, how to tell it.
 _TYPES: dict[str, tuple[str, Any]] = {
     "str": ("text", lambda v: isinstance(v, str) and v != ""),
     "str | None": ("text or null", lambda v: v is None or (isinstance(v, str) and v != "")),
     "bool": ("true or false", lambda v: isinstance(v, bool)),
     "int": ("a whole number from 0", lambda v: isinstance(v, int) and not isinstance(v, bool) and v >= 0),
-    "float": ("a number from 0", lambda v: _number(v)),
+    "float": ("a number from 0", _number),
     "float | None": ("a number from 0 or null", lambda v: v is None or _number(v)),
-    "tuple[str, ...]": ("a list of texts", lambda v: isinstance(v, list) and all(isinstance(x, str) for x in v)),
+    "tuple[str, ...]": (
+        "a list of texts",
+        lambda v: isinstance(v, list) and all(isinstance(x, str) for x in v),
+    ),
     "Warmup": ("one of " + ", ".join(get_args(Warmup)), lambda v: v in get_args(Warmup)),
     "Pull": ("one of " + ", ".join(get_args(Pull)), lambda v: v in get_args(Pull)),
 }
@@ -207,10 +216,6 @@ def _value(annotation: str, key: str, value: Any, place: str, prefix: str) -> An
     if not is_right(value) and not (value == "" and key in _MAY_BE_EMPTY):
         raise _damaged(place, f"{prefix}{key} is {value!r}, not {wanted}")
     return tuple(value) if isinstance(value, list) else value
-
-
-def _number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < float("inf")
 
 
 def _damaged(place: str, what: str) -> ProbeFileError:

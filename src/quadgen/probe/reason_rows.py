@@ -1,4 +1,4 @@
-"""The recognised reasons as data. Texts of vLLM, PyTorch, NCCL, the hub client, Podman, crun and the kernel."""
+"""The recognised reasons as data: what vLLM, PyTorch, NCCL, the hub client, Podman and the kernel say."""
 
 from __future__ import annotations
 
@@ -71,25 +71,26 @@ ROWS: tuple[ReasonRow, ...] = (
         "selinux",
         r"(?i)NVML.{0,40}Insufficient Permissions",
         "the container may not open the GPU",
-        "SELinux: set SecurityLabelDisable, or `setsebool -P container_use_devices true`; else look at the device's group",
+        "SELinux: set SecurityLabelDisable, or `setsebool -P container_use_devices true`; else see GroupAdd",
         permanent=True,
     ),
     _row(
         "cdi",
         r"unresolvable CDI devices?",
         "Podman does not know the GPU's CDI name",
-        "make the specs with `sudo nvidia-ctk cdi generate --output=/etc/cdi/nvidia.yaml` and compare the names",
+        "make the specs: `sudo nvidia-ctk cdi generate --output=/etc/cdi/nvidia.yaml`; compare the names",
     ),
     _row(
         "cdi-stale",
-        r"crun: cannot stat|crun: (?:error )?(?:opening|mount) .{0,80}(?:libnvidia|libcuda|/dev/nvidia).{0,80}No such file",
+        r"crun: cannot stat"
+        r"|crun: (?:error )?(?:opening|mount) .{0,80}(?:libnvidia|libcuda|/dev/nvidia).{0,80}No such file",
         "a CDI spec names files that are gone",
         "the driver has changed: make the CDI specs anew",
     ),
     _row(
         "no-gpu",
-        r"(?i)Failed to infer device type|No CUDA GPUs are available|UnspecifiedPlatform|no NVIDIA GPU detected"
-        r"|CUDA-capable device\(s\) is/are busy or unavailable|no CUDA-capable device",
+        r"(?i)Failed to infer device type|No CUDA GPUs are available|UnspecifiedPlatform"
+        r"|no NVIDIA GPU detected|CUDA-capable device\(s\) is/are busy or unavailable|no CUDA-capable device",
         "no GPU has reached the container",
         "look at AddDevice in the unit, at the CDI specs, and at `podman run` with nvidia-smi",
     ),
@@ -114,10 +115,10 @@ ROWS: tuple[ReasonRow, ...] = (
     ),
     _row(
         "shm",
-        r"(?i)(?:shared memory|/dev/shm).{0,120}(?:No space left|too small|insufficient|out of memory|failed)"
+        r"(?i)(?:shared memory|/dev/shm).{0,120}(?:No space left|too small|insufficient|out of memory)"
         r"|Bus error.{0,80}shared memory|creating shared memory segment",
-        "/dev/shm is too small",
-        "raise shm-size (4g and more for tensor parallel), or take ipc = \"host\"",
+        "/dev/shm is too small",  # noqa: S108 - a message
+        'raise shm-size (4g and more for tensor parallel), or take ipc = "host"',
         permanent=True,
     ),
     _row(
@@ -151,15 +152,16 @@ ROWS: tuple[ReasonRow, ...] = (
     ),
     _row(
         "hub-token",
-        r"(?i)40[13] Client Error.{0,200}(?:huggingface|hf\.co)|Invalid user token|Invalid credentials in Authorization",
+        r"(?i)40[13] Client Error.{0,200}(?:huggingface|hf\.co)|Invalid user token"
+        r"|Invalid credentials in Authorization",
         "the hub refuses the token",
         "make a new token and store it: `podman secret create --replace NAME -` ({secrets})",
         permanent=True,
     ),
     _row(
         "offline",
-        r"LocalEntryNotFoundError|OfflineModeIsEnabled|couldn't connect to|couldn't find them in the cached files"
-        r"|NameResolutionError|Temporary failure in name resolution",
+        r"LocalEntryNotFoundError|OfflineModeIsEnabled|couldn't connect to"
+        r"|couldn't find them in the cached files|NameResolutionError|Temporary failure in name resolution",
         "the hub cannot be reached and the cache lacks files",
         "look at the network, or fill the cache first: `hf download {model}`",
     ),
@@ -174,7 +176,8 @@ ROWS: tuple[ReasonRow, ...] = (
     _row(
         "config",
         r"validation errors? for \w+|VLLMValidationError|is greater than the derived max_model_len"
-        r"|must be divisible by tensor parallel size|Model architectures? .{0,120}(?:not supported|failed to be inspected)",
+        r"|must be divisible by tensor parallel size"
+        r"|Model architectures? .{0,120}(?:not supported|failed to be inspected)",
         "vLLM refuses the configuration",
         "run `quadgen check {service}`; the line names the value",
         permanent=True,
@@ -188,7 +191,7 @@ ROWS: tuple[ReasonRow, ...] = (
     ),
     _row(
         "port",
-        r"(?i)address already in use|port is already allocated|Failed to bind port|bind: permission denied",
+        r"(?i)address already in use|port is already allocated|Failed to bind port",
         "the port is taken",
         "see who listens with `ss -ltnp`, or choose another in listen",
     ),
@@ -223,7 +226,8 @@ ROWS: tuple[ReasonRow, ...] = (
     ),
     _row(
         "entrypoint",
-        r"executable file .{0,120}not found in \$PATH|OCI runtime attempted to invoke a command that was not found",
+        r"executable file .{0,120}not found in \$PATH"
+        r"|OCI runtime attempted to invoke a command that was not found",
         "the image has no such program",
         "look at the image's entrypoint",
         permanent=True,
@@ -261,12 +265,24 @@ STATUS_ROWS: dict[int, tuple[str, str, str]] = {
     1: ("exit-1", "the server ended with an error", ""),
     2: ("option", "the server refused its arguments", "run `quadgen check {service}`"),
     125: ("podman", "Podman could not create the container", "missing secret, network or path? see the log"),
-    126: ("runtime", "the container could not be started", "a device that does not resolve, or no permission"),
-    127: ("entrypoint", "the container's program was not found", "look at the image's entrypoint, and at stale CDI specs"),
+    126: (
+        "runtime",
+        "the container could not be started",
+        "a device that does not resolve, or no permission",
+    ),
+    127: (
+        "entrypoint",
+        "the container's program was not found",
+        "look at the image's entrypoint, and at stale CDI specs",
+    ),
     132: ("signal", "ended by an illegal instruction", "the image needs a newer CPU"),
     134: ("signal", "ended by an abort", "see the lines above it in the log"),
     135: ("shm", "ended by a bus error", "most often /dev/shm is too small: raise shm-size"),
-    137: ("killed", "ended by SIGKILL", "by hand, by the watch, or by the kernel for want of memory (`journalctl -k`)"),
+    137: (
+        "killed",
+        "ended by SIGKILL",
+        "by hand, by the watch, or by the kernel for want of memory (`journalctl -k`)",
+    ),
     139: ("signal", "ended by a segmentation fault", "see the lines above it in the log"),
     143: ("signal", "ended by SIGTERM", ""),
 }

@@ -70,7 +70,12 @@ class HttpClient:
             sock.close()
 
     def _headers(self, body: bytes | None, key: str | None) -> dict[str, str]:
-        headers = {"Host": self._host_header, "Accept": "*/*", "Connection": "close", "User-Agent": "quadgen-probe"}
+        headers = {
+            "Host": self._host_header,
+            "Accept": "*/*",
+            "Connection": "close",
+            "User-Agent": "quadgen-probe",
+        }
         if body is not None:
             headers["Content-Type"] = "application/json"
         if key is not None:

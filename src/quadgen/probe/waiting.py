@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from quadgen.probe.client import Answer
 
-Event: TypeAlias = Literal["died", "log", "stop", "answer"]
+Event: TypeAlias = Literal["died", "log", "stop", "answer", "work"]
 Question: TypeAlias = "Callable[[], Answer]"
 
 
@@ -68,7 +68,7 @@ class StopSignal:
 
     def __init__(self) -> None:
         self._reader, writer = socket.socketpair()
-        writer.setblocking(False)
+        os.set_blocking(writer.fileno(), False)
         self._writer = writer
         self._wakeup = signal.set_wakeup_fd(writer.fileno(), warn_on_full_buffer=False)
         self._before = {s: signal.signal(s, _nothing) for s in (signal.SIGTERM, signal.SIGINT)}
@@ -118,7 +118,7 @@ class ThreadExchange:
 
     def __init__(self) -> None:
         self._reader, self._writer = os.pipe()
-        os.set_blocking(self._reader, False)  # noqa: FBT003 - its only argument
+        os.set_blocking(self._reader, False)
         self._question: Question | None = None
         self._answers: list[Answer] = []
         self._asked = threading.Semaphore(0)

@@ -1,0 +1,1 @@
+"""The commands that units run, each with exactly the imports that it needs."""

@@ -1,0 +1,34 @@
+"""`ExecStartPre=`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from quadgen.probe.clock import SystemClock
+from quadgen.probe.commands.starting import closing
+from quadgen.probe.commands.wiring import speaker
+from quadgen.probe.notify import SystemdNotifier
+from quadgen.probe.prestart import Prestart, Tools
+from quadgen.probe.process import SystemRunner
+from quadgen.probe.waiting import PollWaiter
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from quadgen.probe.probefile import ProbeFile
+
+
+def run(file: ProbeFile, environ: Mapping[str, str]) -> int:
+    """Check what a start needs; 0 lets it go on. SIGTERM ends it as it ends any process."""
+    runner, say = SystemRunner(), speaker("prestart")
+    end = closing(file, environ, runner, say)
+    end.begin()
+    tools = Tools(
+        runner=runner,
+        locks=end.locks,
+        waiter=PollWaiter(),
+        clock=SystemClock(),
+        notifier=SystemdNotifier(),
+        say=say,
+    )
+    return end.after_checks(Prestart(file, end.invocation, tools).run())

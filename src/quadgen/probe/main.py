@@ -1,0 +1,41 @@
+"""The entry point that units run: `prestart`, `gate`, `watch`, `poststop` or `once`, and a probe file.
+
+It must be light: one watch runs for every service, and a start waits for each of these processes. So each
+command is a module of its own, and the words are read without a parser's help.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from quadgen.errors import QuadgenError
+from quadgen.probe.journal import MARK
+from quadgen.probe.probefile import load
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+COMMANDS = ("prestart", "gate", "watch", "poststop", "once")
+_USAGE = f"usage: python3 -m quadgen.probe {'|'.join(COMMANDS)} FILE"
+_USAGE_STATUS = 2
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command; the answer is its exit status."""
+    words = list(sys.argv[1:] if argv is None else argv)
+    if len(words) != 2 or words[0] not in COMMANDS:  # noqa: PLR2004 - a command and a file
+        sys.stderr.write(_USAGE + "\n")
+        return _USAGE_STATUS
+    command, path = words
+    try:
+        file = load(Path(path))
+    except QuadgenError as error:
+        sys.stderr.write(f"{MARK}{command}: {error.message} -> {error.remedy}\n")
+        # A recorder that fails would only hide what it was to record.
+        return 0 if command == "poststop" else _USAGE_STATUS
+    status: int = importlib.import_module(f"quadgen.probe.commands.{command}").run(file, os.environ)
+    return status
