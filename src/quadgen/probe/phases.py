@@ -91,12 +91,13 @@ class PhaseTracker:
         bar = _BAR.search(text)
         if index is None and bar is None:
             return False
+        new = bar is not None and self._is_new(text[: bar.start()], bar[0])
         moved = index is not None and index > self._index
         if moved and index is not None:
             self._index, self._bar = index, ""
         if bar is not None and (index is None or index == self._index):
             self._bar = f"{bar['percent']} % ({bar['done']}/{bar['total']})"
-        return moved or (bar is not None and self._is_new(text[: bar.start()], bar[0]))
+        return moved or new
 
     def _is_new(self, title: str, figures: str) -> bool:
         shown = (title.strip()[-60:], figures)

@@ -65,7 +65,11 @@ class HttpClient:
         try:
             connection.request(method, path, body, self._headers(body, key))
             response = connection.getresponse()
-            return response.status, response.read(_MOST_BYTES)
+            data = response.read(_MOST_BYTES)
+            if response.length and len(data) < _MOST_BYTES:
+                # read() with a limit takes a body that ends early for whole.
+                raise http.client.IncompleteRead(data, response.length)
+            return response.status, data
         finally:
             sock.close()
 
