@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from quadgen.probe.waiting import Event, Question
 
 
-@dataclass(slots=True)
+@dataclass
 class FakeClock:
     """A clock that moves when it is told to."""
 
@@ -32,7 +32,7 @@ class FakeClock:
         return 1_700_000_000.0 + self.now
 
 
-@dataclass(slots=True)
+@dataclass
 class FakeWaiter:
     """Waits by moving a clock on to the next thing that was planned.
 
@@ -67,7 +67,7 @@ class FakeWaiter:
         """Planned events need no descriptor."""
 
 
-@dataclass(slots=True)
+@dataclass
 class FakeExchange:
     """Asks at once, and lets the answer arrive after the seconds that it says it took.
 
@@ -105,7 +105,7 @@ class Request:
     deadline: float = 0.0
 
 
-@dataclass(slots=True)
+@dataclass
 class FakeClient:
     """A client whose answers a function makes from each request; it keeps the requests.
 
@@ -127,7 +127,7 @@ class FakeClient:
         return answer
 
 
-@dataclass(slots=True)
+@dataclass
 class FakeJournal:
     """A log that is written line by line."""
 
@@ -153,7 +153,7 @@ class FakeJournal:
         self.closed = True
 
 
-@dataclass(slots=True)
+@dataclass
 class FakeNotifier:
     """Keeps what was sent."""
 
@@ -169,7 +169,7 @@ class FakeNotifier:
         return [m.split("=", 1)[1].split("\n")[0] for m in self.sent if m.startswith("STATUS=")]
 
 
-@dataclass(slots=True)
+@dataclass
 class FakeRunner:
     """Answers command lines by their beginning; the longest that fits counts.
 
@@ -197,7 +197,7 @@ class FakeRunner:
         return sum(line.startswith(start) for line in self.ran)
 
 
-@dataclass(slots=True)
+@dataclass
 class FakeMeter:
     """Says that what a function says has moved."""
 

@@ -208,17 +208,21 @@ class Watch:
         if unit.active != "active" or unit.invocation != self._invocation:
             self._tools.say(f"left alone: {self._file.unit} is {unit.active or 'not known'}")
             return
+        # Before the end: the unit's ExecStopPost= reads it for the reason.
+        self._record_end(verdict)
+        self._snapshot(verdict)
+        self._tools.say(f"{self._file.container}: {self._tools.container.kill()}")
+
+    def _record_end(self, verdict: Verdict) -> None:
         row = {
             "at": round(self._tools.clock.time(), 1),
             "state": verdict.state,
             "evidence": verdict.evidence,
             "invocation": self._invocation,
         }
-        self._facts["kills"] = [*self._facts["kills"], row]
-        # Before the end: the unit's ExecStopPost= reads it for the reason.
+        others = [kill for kill in self._facts["kills"] if kill.get("invocation") != self._invocation]
+        self._facts["kills"] = [*others, row]
         self._tools.state.record_watch(self._facts)
-        self._snapshot(verdict)
-        self._tools.say(f"{self._file.container}: {self._tools.container.kill()}")
 
     def _snapshot(self, verdict: Verdict) -> None:
         self._tools.say(f"ending the container, {verdict.state}: {verdict.evidence}")
