@@ -10,15 +10,15 @@ import ssl
 import subprocess
 import threading
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from quadgen.probe.probefile import Server
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from pathlib import Path
 
 
 @dataclass
@@ -147,10 +147,8 @@ def speaking(answer: Callable[[socket.socket], None]) -> Iterator[Server]:
                     continue
                 with sock:
                     sock.settimeout(10)
-                    try:
+                    with suppress(OSError):
                         answer(sock)
-                    except OSError:
-                        pass
 
         thread = threading.Thread(target=accept, daemon=True)
         thread.start()
@@ -166,7 +164,16 @@ def certificate(folder: Path, name: str = "llm.example", address: str = "127.0.0
     pem, key = folder / "cert.pem", folder / "key.pem"
     subprocess.run(
         [
-            *("openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"),
+            *(
+                "openssl",
+                "req",
+                "-x509",
+                "-newkey",
+                "ec",
+                "-pkeyopt",
+                "ec_paramgen_curve:prime256v1",
+                "-nodes",
+            ),
             *("-keyout", str(key), "-out", str(pem), "-days", "2", "-subj", f"/CN={name}"),
             *("-addext", f"subjectAltName=DNS:{name},IP:{address}"),
         ],

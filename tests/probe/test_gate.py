@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from probe_samples import (
@@ -34,6 +33,9 @@ from quadgen.probe.gate import Gate, Outcome, Tools
 from quadgen.probe.probefile import Budgets, ProbeFile, Server
 from quadgen.probe.progress import Traffic
 from quadgen.probe.server import ModelServer
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 UP = "(APIServer pid=9) INFO:     Application startup complete."
 
@@ -105,7 +107,10 @@ def test_it_asks_by_get_and_warms_up_with_one_token() -> None:
     start = Start()
     start.run()
     assert {r.method for r in start.client.requests[:-1]} == {"GET"}
-    assert start.client.requests[-1].body == b'{"model": "qwen", "prompt": "1", "max_tokens": 1, "temperature": 0}'
+    assert (
+        start.client.requests[-1].body
+        == b'{"model": "qwen", "prompt": "1", "max_tokens": 1, "temperature": 0}'
+    )
 
 
 @pytest.mark.parametrize(
@@ -126,7 +131,9 @@ def test_the_root_path_stands_before_every_path() -> None:
     assert start.paths() == ["/llm/health", "/llm/v1/models", "/llm/v1/completions"]
 
 
-@pytest.mark.parametrize("before", [REFUSED, RESET, TIMEOUT, DEAD_ENGINE, Answer(kind="no-socket")], ids=lambda a: a.kind)
+@pytest.mark.parametrize(
+    "before", [REFUSED, RESET, TIMEOUT, DEAD_ENGINE, Answer(kind="no-socket")], ids=lambda a: a.kind
+)
 def test_whatever_connecting_gives_while_it_loads_means_not_yet(before: Answer) -> None:
     start = Start(before=before, ready_at=90)
     assert start.run().reason is None
@@ -226,6 +233,14 @@ def test_a_wrong_answer_that_stands_fails_the_start(answer: Answer, kind: str) -
     assert start.elapsed < 60
 
 
+def test_a_wrong_answer_fails_at_once_when_the_log_says_that_the_server_is_up() -> None:
+    start = Start(before=NOT_FOUND, ready_at=1e9).log(10, UP)
+    outcome = start.run()
+    assert outcome.reason is not None
+    assert outcome.reason.kind == "base-path"
+    assert start.elapsed < 12
+
+
 def test_a_server_that_is_up_but_cannot_be_reached_fails_the_start() -> None:
     start = Start(before=RESET, ready_at=1e9).log(20, UP)
     outcome = start.run()
@@ -294,7 +309,9 @@ def test_a_stall_says_what_was_last_seen() -> None:
 
 def test_a_download_of_forty_minutes_is_progress() -> None:
     budgets = Budgets(startup_timeout=7200, stall_timeout=120)
-    start = Start(probe_file(budgets=budgets), ready_at=2400, traffic=lambda s: Traffic(network=int(s * 100_000)))
+    start = Start(
+        probe_file(budgets=budgets), ready_at=2400, traffic=lambda s: Traffic(network=int(s * 100_000))
+    )
     assert start.run().reason is None
     assert any("receiving 0.1 MB/s" in text for text in start.notifier.statuses)
 
@@ -331,7 +348,10 @@ def test_the_status_shows_phase_percent_and_time_and_the_journal_a_line_a_phase(
     start = Start(ready_at=80)
     start.log(5, "INFO non-default args: {}", "INFO Starting to load model m")
     for percent in range(0, 100, 10):
-        start.log(10 + percent / 2, f"Loading safetensors checkpoint shards:  {percent}% Completed | {percent}/100 [")
+        start.log(
+            10 + percent / 2,
+            f"Loading safetensors checkpoint shards:  {percent}% Completed | {percent}/100 [",
+        )
     outcome = start.run()
     assert "loading weights 90 % (90/100), 1m12s" in start.notifier.statuses
     assert start.said == [

@@ -1,12 +1,15 @@
 from __future__ import annotations
 
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from quadgen.probe.doubles import FakeRunner
 from quadgen.probe.gpulock import GpuLocks, Holder, overlap, with_uuids
 from quadgen.probe.process import Completed, Systemd
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 A = Holder(unit="vllm-a.service", invocation="aaa", since=1.0)
 B = Holder(unit="vllm-b.service", invocation="bbb", since=2.0)
@@ -41,7 +44,11 @@ def locks(folder: Path, answer: Completed) -> GpuLocks:
         *("waits-for-its-next-attempt", "a-later-run", "no-bus", "bus-hangs"),
     ],
 )
-def test_a_lock_holds_as_long_as_systemd_says_that_its_run_loads(tmp_path: Path, state: Completed, holds: bool) -> None:  # noqa: FBT001 - a table
+def test_a_lock_holds_as_long_as_systemd_says_that_its_run_loads(
+    tmp_path: Path,
+    state: Completed,
+    holds: bool,  # noqa: FBT001 - a table
+) -> None:
     subject = locks(tmp_path, state)
     assert subject.take(["0"], A) is None
     assert subject.take(["0"], B) == (("0", A) if holds else None)

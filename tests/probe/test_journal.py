@@ -4,13 +4,16 @@ import json
 import select
 import stat
 import time
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from quadgen.probe.doubles import FakeRunner
 from quadgen.probe.journal import JournalFollower, Line, lines, tail
 from quadgen.probe.process import Completed
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 def entry(message: object, identifier: str = "vllm-a") -> bytes:
@@ -36,7 +39,20 @@ BAR = "\rLoading shards:  10% | 1/10\rLoading shards:  20% | 2/10"
         ("a\nb", ["a", "b"]),
         ("quadgen gate: loading weights", []),
     ],
-    ids=["text", "bar", "blob", "no-utf-8", "no-bytes", "twice", "blobs", "null", "empty", "colour", "lines", "own"],
+    ids=[
+        "text",
+        "bar",
+        "blob",
+        "no-utf-8",
+        "no-bytes",
+        "twice",
+        "blobs",
+        "null",
+        "empty",
+        "colour",
+        "lines",
+        "own",
+    ],
 )
 def test_a_message_becomes_lines(message: object, texts: list[str]) -> None:
     assert [line.text for line in lines([entry(message)], ())] == texts

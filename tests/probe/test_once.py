@@ -8,9 +8,9 @@ from probe_samples import OK, REFUSED, UNAUTHORIZED, metrics, models, probe_file
 from quadgen.probe.client import Answer
 from quadgen.probe.doubles import FakeClient, FakeClock, FakeRunner
 from quadgen.probe.once import Report, look_once
+from quadgen.probe.probefile import Server
 from quadgen.probe.process import Completed, Systemd
 from quadgen.probe.server import ModelServer, container_key, key_sources, secret_key
-from quadgen.probe.probefile import Server
 
 
 def look(answers: dict[str, Answer], unit: str = "active", pid: int = 7) -> Report:
@@ -39,10 +39,27 @@ GOOD = {"/health": OK, "/v1/models": models("qwen"), "/metrics": metrics(), "/v1
         ({"/health": REFUSED}, "failed", 0, "dead", False),
     ],
     ids=[
-        *("serving", "no-systemd", "asleep", "names", "key", "stuck", "refused", "loading", "stopping", "failed"),
+        *(
+            "serving",
+            "no-systemd",
+            "asleep",
+            "names",
+            "key",
+            "stuck",
+            "refused",
+            "loading",
+            "stopping",
+            "failed",
+        ),
     ],
 )
-def test_one_look_at_everything(changes: dict[str, Answer], unit: str, pid: int, state: str, good: bool) -> None:  # noqa: FBT001 - a table
+def test_one_look_at_everything(
+    changes: dict[str, Answer],
+    unit: str,
+    pid: int,
+    state: str,
+    good: bool,  # noqa: FBT001 - a table
+) -> None:
     report = look(GOOD | changes, unit, pid)
     assert report.verdict.state == state, report.verdict.evidence
     assert report.good is good
@@ -50,7 +67,13 @@ def test_one_look_at_everything(changes: dict[str, Answer], unit: str, pid: int,
 
 def test_every_level_is_told() -> None:
     report = look(GOOD)
-    assert [level.name for level in report.levels] == ["unit", "/health", "/v1/models", "/metrics", "one token"]
+    assert [level.name for level in report.levels] == [
+        "unit",
+        "/health",
+        "/v1/models",
+        "/metrics",
+        "one token",
+    ]
     table = report.to_json()
     assert table["state"] == "serving"
     assert table["levels"][1] == {"level": "/health", "answer": "HTTP 200", "seconds": 0.0}
@@ -83,6 +106,7 @@ def test_before_podman_4_7_the_key_comes_from_the_container() -> None:
             "podman exec vllm-a printenv": Completed(status=0, stdout="key"),
         }
     )
-    file = probe_file(server=Server(url="http://h:1", names=("qwen",), api_key_secret="k"))
+    server = Server(url="http://h:1", names=("qwen",), api_key_secret="k")  # noqa: S106 - a name
+    file = probe_file(server=server)
     client = FakeClient(lambda request: models("qwen") if request.key == "key" else UNAUTHORIZED)
     assert ModelServer(file, client, key_sources(file, runner)).models(1).kind == "ok"

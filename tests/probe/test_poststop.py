@@ -1,16 +1,20 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from probe_samples import probe_file
 
 from quadgen.probe.doubles import FakeClock, FakeRunner
+from quadgen.probe.journal import _COMMAND
 from quadgen.probe.poststop import Ending, Recorder
 from quadgen.probe.process import Completed, Systemd
 from quadgen.probe.reasons import Reason
 from quadgen.probe.state import ServiceState
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 class Recording:
@@ -18,9 +22,7 @@ class Recording:
         self.runner = FakeRunner(
             {
                 "journalctl": entries(*log),
-                "journalctl --quiet --all --output=json --output-fields=MESSAGE,_PID,SYSLOG_IDENTIFIER --dmesg": entries(
-                    *kernel
-                ),
+                " ".join([*_COMMAND, "--dmesg"]): entries(*kernel),
                 "systemctl": Completed(status=0),
             }
         )
@@ -54,7 +56,12 @@ def entries(*texts: str) -> Completed:
         ("INFO:     Shutting down", ("success", "exited", "0"), None, False),
         ("ERROR: EngineDeadError: x", ("success", "exited", "0"), "engine-died", False),
         ("Error: unresolvable CDI devices nvidia.com/gpu=0", ("exit-code", "exited", "126"), "cdi", False),
-        ('Error: no secret with name or id "x": no such secret', ("exit-code", "exited", "125"), "secret", True),
+        (
+            'Error: no secret with name or id "x": no such secret',
+            ("exit-code", "exited", "125"),
+            "secret",
+            True,
+        ),
         ("vllm: error: unrecognized arguments: --x", ("exit-code", "exited", "2"), "option", True),
         ("", ("exit-code", "exited", "2"), "option", False),
         ("", ("exit-code", "exited", "125"), "podman", False),
@@ -68,7 +75,11 @@ def entries(*texts: str) -> Completed:
     ids=lambda value: value if isinstance(value, str) else None,
 )
 def test_each_ending_has_its_reason(
-    tmp_path: Path, log: str, ending: tuple[str, str, str], kind: str | None, permanent: bool  # noqa: FBT001 - a table
+    tmp_path: Path,
+    log: str,
+    ending: tuple[str, str, str],
+    kind: str | None,
+    permanent: bool,  # noqa: FBT001 - a table
 ) -> None:
     recording = Recording(tmp_path, log)
     reason = recording.record(*ending)
@@ -84,7 +95,11 @@ def test_the_kernel_explains_a_kill_and_a_lost_card(tmp_path: Path) -> None:
     reason = killed.record("exit-code", "exited", "137")
     assert reason is not None
     assert reason.kind == "host-memory"
-    lost = Recording(tmp_path / "other", "RuntimeError: CUDA error: unspecified", kernel=("NVRM: Xid (PCI:0000:41:00): 79, x",))
+    lost = Recording(
+        tmp_path / "other",
+        "RuntimeError: CUDA error: unspecified",
+        kernel=("NVRM: Xid (PCI:0000:41:00): 79, x",),
+    )
     reason = lost.record("exit-code", "exited", "1")
     assert reason is not None
     assert reason.kind == "gpu-lost"

@@ -1,8 +1,7 @@
 from __future__ import annotations
 
 import socket
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from probe_samples import probe_file
@@ -13,7 +12,11 @@ from quadgen.probe.gpulock import GpuLocks, Holder
 from quadgen.probe.prestart import Prestart, Tools
 from quadgen.probe.probefile import Budgets, Needs, ProbeFile, Server
 from quadgen.probe.process import Completed, Systemd
-from quadgen.probe.reasons import Reason
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from quadgen.probe.reasons import Reason
 
 
 class Checks:
@@ -197,7 +200,10 @@ def test_a_gpu_that_stays_locked_fails_the_start_and_is_never_taken(tmp_path: Pa
 
 
 def memory(*used: int) -> list[Completed]:
-    return [Completed(status=0, stdout=f"0, GPU-aa, 24000, {u}, {24000 - u}\n1, GPU-bb, 24000, 9, 9\n") for u in used]
+    return [
+        Completed(status=0, stdout=f"0, GPU-aa, 24000, {u}, {24000 - u}\n1, GPU-bb, 24000, 9, 9\n")
+        for u in used
+    ]
 
 
 UUIDS = Completed(status=0, stdout="0, GPU-aa\n1, GPU-bb\n")
@@ -241,7 +247,11 @@ def test_without_a_share_only_steadiness_is_waited_for(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "answer",
-    [Completed(status=127, stderr="x"), Completed(status=0, stdout="0, GPU-aa, [N/A], [N/A], [N/A]\n"), Completed(status=9)],
+    [
+        Completed(status=127, stderr="x"),
+        Completed(status=0, stdout="0, GPU-aa, [N/A], [N/A], [N/A]\n"),
+        Completed(status=9),
+    ],
     ids=["no-nvidia-smi", "shared-memory", "no-driver"],
 )
 def test_where_memory_is_not_known_it_is_not_waited_for(tmp_path: Path, answer: Completed) -> None:

@@ -1,18 +1,20 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from probe_samples import probe_file
 
 from quadgen.probe.probefile import Budgets, Needs, ProbeFileError, Server, load, parse
 
+if TYPE_CHECKING:
+    from pathlib import Path
+
 
 def test_what_is_written_is_read_back() -> None:
     file = probe_file(
-        server=Server(url="https://[::1]:8443", tls_ca="/ca.pem", names=("ä", "b"), api_key_secret="key"),
+        server=Server(url="https://[::1]:8443", tls_ca="/ca.pem", names=("ä", "b"), api_key_secret="key"),  # noqa: S106 - a name
         budgets=Budgets(hang_timeout=1.5, failures=5),
         needs=Needs(image="localhost/vllm:1", gpus=("0", "1:2"), gpu_memory=0.9, binds=("/models",)),
         cache_paths=("/cache",),
@@ -64,7 +66,7 @@ def changed(path: str, value: Any) -> str:
         pytest.param(changed("server/names", "qwen"), "not a list of texts", id="text-for-list"),
         pytest.param(changed("server/names", [1]), "not a list of texts", id="numbers-in-list"),
         pytest.param(changed("budgets/interval", -1), "not a number from 0", id="negative"),
-        pytest.param(changed("budgets/interval", True), "not a number from 0", id="flag-for-number"),
+        pytest.param(changed("budgets/interval", value=True), "not a number from 0", id="flag-for-number"),
         pytest.param(changed("budgets/failures", 1.5), "not a whole number", id="fraction"),
         pytest.param(changed("budgets/interval", 1e999), "not a number from 0", id="infinite"),
         pytest.param(changed("needs/pull", "sometimes"), "not one of always", id="unknown-pull"),

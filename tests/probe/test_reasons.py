@@ -23,7 +23,10 @@ LINES = [
     ("no-gpu", "RuntimeError: Failed to infer device type, please set the environment variable"),
     ("no-gpu", "RuntimeError: No CUDA GPUs are available"),
     ("gpu-memory", "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB."),
-    ("gpu-memory-taken", "ValueError: Free memory on device cuda:0 (3.2/4.0 GiB) on startup is less than desired"),
+    (
+        "gpu-memory-taken",
+        "ValueError: Free memory on device cuda:0 (3.2/4.0 GiB) on startup is less than desired",
+    ),
     ("kv-cache", "ValueError: No available memory for the cache blocks. Try increasing it"),
     ("kv-cache", "ValueError: 9 GiB KV cache is needed, which is larger than the available KV cache memory"),
     ("shm", "Error while creating shared memory segment /dev/shm/nccl-x (size 9637888)"),
@@ -33,7 +36,10 @@ LINES = [
     ("gated", "huggingface_hub.errors.GatedRepoError: 401 Client Error. Cannot access gated repo"),
     ("gated", "OSError: You are trying to access a gated repo."),
     ("model-not-found", "huggingface_hub.errors.RepositoryNotFoundError: 404 Client Error."),
-    ("model-not-found", "OSError: x/y is not a local folder and is not a valid model identifier listed on hub"),
+    (
+        "model-not-found",
+        "OSError: x/y is not a local folder and is not a valid model identifier listed on hub",
+    ),
     ("hub-token", "requests.HTTPError: 401 Client Error: Unauthorized for url: https://huggingface.co/api"),
     ("offline", "OSError: We couldn't connect to 'https://huggingface.co' to load the files"),
     ("option", "vllm serve: error: unrecognized arguments: --swap-space 4"),
@@ -109,7 +115,15 @@ def test_an_error_of_no_known_kind_is_told_in_its_own_words() -> None:
 
 @pytest.mark.parametrize(
     ("status", "kind"),
-    [(2, "option"), (125, "podman"), (126, "runtime"), (127, "entrypoint"), (135, "shm"), (137, "killed"), (139, "signal")],
+    [
+        (2, "option"),
+        (125, "podman"),
+        (126, "runtime"),
+        (127, "entrypoint"),
+        (135, "shm"),
+        (137, "killed"),
+        (139, "signal"),
+    ],
 )
 def test_an_exit_status_tells_where_the_log_does_not(status: int, kind: str) -> None:
     reason = diagnose([], probe_file(), status=status)

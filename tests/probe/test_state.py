@@ -22,21 +22,30 @@ def test_facts_of_one_start_gather_in_one_record(state: ServiceState) -> None:
     state.record_start("a", began=1.0, outcome="loading")
     state.record_start("b", began=2.0, outcome="loading")
     state.record_start("a", outcome="failed", reason={"kind": "option"})
-    assert state.starts()[0] == {"invocation": "a", "began": 1.0, "outcome": "failed", "reason": {"kind": "option"}}
+    assert state.starts()[0] == {
+        "invocation": "a",
+        "began": 1.0,
+        "outcome": "failed",
+        "reason": {"kind": "option"},
+    }
     assert state.last_start()["invocation"] == "b"
 
 
 def test_it_is_bounded(state: ServiceState) -> None:
     for number in range(50):
         state.record_start(str(number))
-    state.record_watch({"verdicts": [{"at": i} for i in range(500)], "kills": [{"at": i} for i in range(500)]})
+    state.record_watch(
+        {"verdicts": [{"at": i} for i in range(500)], "kills": [{"at": i} for i in range(500)]}
+    )
     assert [row["invocation"] for row in state.starts()] == [str(n) for n in range(30, 50)]
     assert len(state.watch()["verdicts"]) == 50
     assert len(state.watch()["kills"]) == 20
     assert state.watch()["kills"][-1] == {"at": 499}
 
 
-@pytest.mark.parametrize("text", ["", "{", "[]", '{"starts": 1}', '{"starts": [1, {"invocation": "x"}]}', "\0"])
+@pytest.mark.parametrize(
+    "text", ["", "{", "[]", '{"starts": 1}', '{"starts": [1, {"invocation": "x"}]}', "\0"]
+)
 def test_a_damaged_file_is_as_good_as_none(state: ServiceState, text: str) -> None:
     state.record_start("a")
     (state.folder / "vllm-a" / "start.json").write_text(text)

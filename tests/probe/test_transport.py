@@ -4,14 +4,19 @@ import socket
 import struct
 import threading
 import time
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from stub_server import Behaviour, certificate, free_port, serving, speaking
 
-from quadgen.probe.client import Answer
 from quadgen.probe.probefile import Server
 from quadgen.probe.transport import HttpClient
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from quadgen.probe.client import Answer
 
 
 def get(server: Server, path: str = "/health", deadline: float = 20, key: str | None = None) -> Answer:
@@ -161,7 +166,7 @@ def endless_header(sock: socket.socket) -> None:
     ],
     ids=lambda value: value if isinstance(value, str) else value.__name__,
 )
-def test_what_is_no_answer_is_told_apart(answer, kind: str) -> None:  # type: ignore[no-untyped-def]  # noqa: ANN001
+def test_what_is_no_answer_is_told_apart(answer: Callable[[socket.socket], None], kind: str) -> None:
     with speaking(answer) as server:
         assert get(server).kind == kind
 

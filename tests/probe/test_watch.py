@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from probe_samples import (
@@ -36,6 +34,10 @@ from quadgen.probe.server import ModelServer
 from quadgen.probe.state import ServiceState
 from quadgen.probe.watch import Tools, Watch
 
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
 BUDGETS = Budgets(interval=10, failures=3, hang_timeout=120)
 
 
@@ -59,7 +61,9 @@ class KillingRunner(FakeRunner):
 class Service:
     """A service that is watched for a while, and answers as a function of the time says."""
 
-    def __init__(self, folder: Path, answer: Callable[[float, str], Answer], file: ProbeFile | None = None) -> None:
+    def __init__(
+        self, folder: Path, answer: Callable[[float, str], Answer], file: ProbeFile | None = None
+    ) -> None:
         self.file = file or probe_file(budgets=BUDGETS)
         self.clock = FakeClock()
         self.waiter = FakeWaiter(self.clock)
@@ -115,9 +119,15 @@ class Service:
         return at
 
 
-def healthy(tokens: Callable[[float], float] = lambda _: 5.0, **gauges: Any) -> Callable[[float, str], Answer]:
+def healthy(
+    tokens: Callable[[float], float] = lambda _: 5.0, **gauges: Any
+) -> Callable[[float, str], Answer]:
     def answer(at: float, path: str) -> Answer:
-        table = {"/health": OK, "/v1/models": models("qwen"), "/metrics": metrics(tokens=tokens(at), **gauges)}
+        table = {
+            "/health": OK,
+            "/v1/models": models("qwen"),
+            "/metrics": metrics(tokens=tokens(at), **gauges),
+        }
         return table.get(path, OK)
 
     return answer
@@ -128,7 +138,9 @@ def with_paths(base: Callable[[float, str], Answer], **changed: Answer) -> Calla
     return lambda at, path: table.get(path) or base(at, path)
 
 
-def from_time(when: float, before: Callable[[float, str], Answer], after: Callable[[float, str], Answer]) -> Any:
+def from_time(
+    when: float, before: Callable[[float, str], Answer], after: Callable[[float, str], Answer]
+) -> Any:
     return lambda at, path: (after if at >= when else before)(at, path)
 
 

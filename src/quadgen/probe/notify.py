@@ -6,6 +6,7 @@ Facts, measured: with `NotifyAccess=all`, which Quadlet forces, STATUS= and EXTE
 
 from __future__ import annotations
 
+import os
 from typing import Protocol
 
 import sdnotify
@@ -23,12 +24,14 @@ class SystemdNotifier:
     """Sends to $NOTIFY_SOCKET."""
 
     def __init__(self) -> None:
-        self._notifier = sdnotify.SystemdNotifier()
+        # Without a manager sdnotify would make a socket and leave it open.
+        self._notifier = sdnotify.SystemdNotifier() if os.environ.get("NOTIFY_SOCKET") else None
 
     def send(self, message: str) -> None:
         """Send `NAME=value` lines; without a manager nothing happens."""
         # sdnotify encodes as latin-1 and swallows the error of a letter beyond it; names may have one.
-        self._notifier.notify(message.encode("utf-8", "replace").decode("latin-1"))
+        if self._notifier is not None:
+            self._notifier.notify(message.encode("utf-8", "replace").decode("latin-1"))
 
 
 def status(text: str) -> str:

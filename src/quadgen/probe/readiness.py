@@ -76,10 +76,11 @@ class Readiness:
             return Step(stage="models")
         if answer.kind in {"timeout", "unavailable"}:
             return Step(stage="health", after=_SOON)
-        if answer.kind in {"refused", "reset", "no-socket", "unreachable", "tls"} and not started:
+        reached = answer.kind in ANSWERED or answer.kind == "not-http"
+        if not reached and not started:
             self._wrong_since = None
             return Step(stage="health", after=_SOON)
-        return self._wrong(_wrong_health(answer, self._file), now, sure=False)
+        return self._wrong(_wrong_health(answer, self._file), now, sure=reached and started)
 
     def _models(self, answer: Answer, names: Names | None, now: float, *, started: bool) -> Step:
         if answer.kind == "unauthorized":
