@@ -133,6 +133,26 @@ def test_a_stop_while_loading_is_wanted_unless_systemd_lost_patience(
     assert (reason.kind if reason else None) == kind
 
 
+@pytest.mark.parametrize(
+    ("job", "result", "kind"),
+    [
+        ("7 vllm-a.service stop running", "exit-code", None),
+        ("7 vllm-a.service restart running", "exit-code", None),
+        ("7 vllm-a.service start running", "exit-code", "killed"),
+        ("7 vllm-a.service stop running", "timeout", "killed"),
+        ("", "exit-code", "killed"),
+    ],
+    ids=["stop", "restart", "start", "stop-too-late", "no-job"],
+)
+def test_a_stop_that_was_asked_for_is_no_failure_whatever_its_status(
+    tmp_path: Path, job: str, result: str, kind: str | None
+) -> None:
+    recording = Recording(tmp_path)
+    recording.runner.answers["systemctl --user list-jobs"] = Completed(status=0, stdout=job + "\n")
+    reason = recording.record(result, "exited", "137")
+    assert (reason.kind if reason else None) == kind
+
+
 def test_a_container_that_the_watch_ended_is_recorded_so(tmp_path: Path) -> None:
     recording = Recording(tmp_path)
     kill = {"at": 1.0, "state": "hung", "evidence": "1 requests and no token for 2m00s", "invocation": "aaa"}

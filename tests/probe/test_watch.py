@@ -228,8 +228,8 @@ def test_a_hang_is_ended_within_its_timeout_and_two_looks(tmp_path: Path, before
     service.run(HANG + 300)
     assert "hung" in service.states
     assert service.kills == 1
-    # The look itself may wait for its own deadline, a quarter of the timeout, under suspicion.
-    assert HANG < service.first_kill() <= HANG + 120 + 2 * 10 + 30
+    # A look asks two questions, and each may take its deadline.
+    assert HANG < service.first_kill() <= HANG + 120 + 2 * 10 + 2 * 5
 
 
 @pytest.mark.parametrize("answer", [REFUSED, RESET, DEAD_ENGINE], ids=lambda a: a.kind)
@@ -322,4 +322,5 @@ def test_requests_carry_a_deadline(tmp_path: Path) -> None:
     request: Request
     for request in service.client.requests:
         deadlines.setdefault(request.path, set()).add(request.deadline)
-    assert deadlines["/health"] == {5.0, 30.0}
+    assert min(deadlines["/health"]) == 5.0
+    assert max(deadlines["/health"]) == 30.0

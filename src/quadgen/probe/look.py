@@ -66,11 +66,11 @@ class Looker:
         health = self.answers[HEALTH] = ask(lambda: self._server.health(deadline))
         self._count(health)
         if health.kind == "ok" and self._wants_names():
-            self._models = self.answers[MODELS] = ask(lambda: self._server.models(deadline))
+            self._models = self.answers[MODELS] = ask(lambda: self._server.models(self._deadline()))
             self._names = self._server.names(self._models)
         figures, moved = None, False
         if health.kind in {"ok", "timeout"}:
-            self.answers[METRICS] = ask(lambda: self._server.metrics(deadline))
+            self.answers[METRICS] = ask(lambda: self._server.metrics(self._deadline()))
             figures, moved = self._figures(self.answers[METRICS])
         self._looks += 1
         now = self._clock.monotonic()
@@ -124,10 +124,15 @@ class Looker:
         return self.verdict
 
     def _deadline(self) -> float:
-        """Seconds for one answer: patient under suspicion, so that slow is told from silent."""
-        if self.verdict.suspicious or self.verdict.state == "busy":
-            return min(_LONGEST_DEADLINE, max(_DEADLINE, self._budgets.hang_timeout / 4))
-        return min(_DEADLINE, max(1.0, self._budgets.hang_timeout / 4))
+        """Seconds for one answer: patient under suspicion, so that slow is told from silent.
+
+        A look asks twice in silence, so no question takes more than half of what is left of the timeout.
+        """
+        usual = min(_DEADLINE, max(1.0, self._budgets.hang_timeout / 4))
+        if not (self.verdict.suspicious or self.verdict.state == "busy"):
+            return usual
+        left = self._silent_since + self._budgets.hang_timeout - self._clock.monotonic()
+        return max(usual, min(_LONGEST_DEADLINE, left / 2))
 
     def _wants_names(self) -> bool:
         good = self._names is not None and not self._names.missing

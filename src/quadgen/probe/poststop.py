@@ -124,6 +124,9 @@ class Recorder:
             return None
         if recorded is not None and recorded.kind not in {"died", "error", "stopped"}:
             return recorded
+        if ending.result != "timeout" and self._systemd.job(self._file.unit) in _WANTED:
+            # Whatever its status: a container that outlasts its stop timeout exits with 137.
+            return None
         told = self._from_log(ending)
         if ending.result == "success" and (told is None or told.kind not in _DEAD_WITH_SUCCESS):
             return known
@@ -151,6 +154,8 @@ class Recorder:
         return told
 
 
+# Jobs that stop a unit because somebody asked for it.
+_WANTED = frozenset({"stop", "restart", "try-restart"})
 _VAGUE = frozenset({"error", "exit-1", "signal", "killed", "shm", "cuda", "engine-died", "nccl"})
 # vLLM exits with 0 after its engine has died; any other end with success was wanted.
 _DEAD_WITH_SUCCESS = frozenset({"engine-died", "cuda", "nccl", "gpu-memory", "gpu-lost", "gpu-memory-defect"})
