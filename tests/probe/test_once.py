@@ -91,8 +91,21 @@ def test_every_level_is_told() -> None:
 def test_a_key_is_read_through_podman(done: Completed, key: str | None) -> None:
     runner: Any = FakeRunner({"podman": done})
     assert secret_key(runner, "k") == key
-    assert container_key(runner, "c") == key
     assert all("Bearer" not in line for line in runner.ran)
+
+
+@pytest.mark.parametrize(
+    ("done", "key"),
+    [
+        (Completed(status=0, stdout="PATH=/bin\0VLLM_API_KEY=a=b\0HOME=/\0"), "a=b"),
+        (Completed(status=0, stdout="PATH=/bin\0"), None),
+        (Completed(status=0), None),
+        (Completed(status=125), None),
+    ],
+    ids=["there", "none", "empty", "no-container"],
+)
+def test_the_running_servers_key_is_read_from_its_first_process(done: Completed, key: str | None) -> None:
+    assert container_key(FakeRunner({"podman exec c cat /proc/1/environ": done}), "c") == key
 
 
 def test_a_service_without_a_key_asks_podman_nothing() -> None:
@@ -103,7 +116,7 @@ def test_before_podman_4_7_the_key_comes_from_the_container() -> None:
     runner = FakeRunner(
         {
             "podman secret inspect": Completed(status=125, stderr="unknown flag"),
-            "podman exec vllm-a printenv": Completed(status=0, stdout="key"),
+            "podman exec vllm-a cat": Completed(status=0, stdout="VLLM_API_KEY=key\0"),
         }
     )
     server = Server(url="http://h:1", names=("qwen",), api_key_secret="k")  # noqa: S106 - a name

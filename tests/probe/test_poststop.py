@@ -52,8 +52,7 @@ def entries(*texts: str) -> Completed:
 @pytest.mark.parametrize(
     ("log", "ending", "kind", "permanent"),
     [
-        ("", ("success", "exited", "0"), None, False),
-        ("INFO:     Shutting down", ("success", "exited", "0"), None, False),
+        ("", ("success", "exited", "0"), "ended-itself", False),
         ("ERROR: EngineDeadError: x", ("success", "exited", "0"), "engine-died", False),
         ("Error: unresolvable CDI devices nvidia.com/gpu=0", ("exit-code", "exited", "126"), "cdi", False),
         (
@@ -141,14 +140,17 @@ def test_a_stop_while_loading_is_wanted_unless_systemd_lost_patience(
         ("7 vllm-a.service start running", "exit-code", "killed"),
         ("7 vllm-a.service stop running", "timeout", "killed"),
         ("", "exit-code", "killed"),
+        (None, "exit-code", "killed"),
+        (None, "success", None),
     ],
-    ids=["stop", "restart", "start", "stop-too-late", "no-job"],
+    ids=["stop", "restart", "start", "stop-too-late", "no-job", "no-bus", "no-bus-success"],
 )
 def test_a_stop_that_was_asked_for_is_no_failure_whatever_its_status(
-    tmp_path: Path, job: str, result: str, kind: str | None
+    tmp_path: Path, job: str | None, result: str, kind: str | None
 ) -> None:
     recording = Recording(tmp_path)
-    recording.runner.answers["systemctl --user list-jobs"] = Completed(status=0, stdout=job + "\n")
+    answer = Completed(status=1) if job is None else Completed(status=0, stdout=job + "\n")
+    recording.runner.answers["systemctl --user list-jobs"] = answer
     reason = recording.record(result, "exited", "137")
     assert (reason.kind if reason else None) == kind
 

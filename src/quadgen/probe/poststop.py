@@ -124,15 +124,22 @@ class Recorder:
             return None
         if recorded is not None and recorded.kind not in {"died", "error", "stopped"}:
             return recorded
-        if ending.result != "timeout" and self._systemd.job(self._file.unit) in _WANTED:
+        job = self._systemd.job(self._file.unit)
+        asked_for = job in _WANTED or (job is None and ending.result == "success")
+        if asked_for and ending.result != "timeout":
             # Whatever its status: a container that outlasts its stop timeout exits with 137.
             return None
-        told = self._from_log(ending)
-        if ending.result == "success" and (told is None or told.kind not in _DEAD_WITH_SUCCESS):
-            return known
+        return self._unasked(ending, self._from_log(ending) or known)
+
+    def _unasked(self, ending: Ending, told: Reason | None) -> Reason:
         if ending.result == "oom-kill":
             return replace(_killed_for_memory(), line=told.line if told else "")
-        return told or known or Reason(kind=ending.result or "unknown", what=f"ended with {ending.words()}")
+        if told is not None:
+            return told
+        if ending.result == "success":
+            # vLLM exits with 0 after its engine has died.
+            return Reason(kind="ended-itself", what="the server ended by itself, with status 0")
+        return Reason(kind=ending.result or "unknown", what=f"ended with {ending.words()}")
 
     def _by_watch(self, invocation: str) -> Reason | None:
         kills = self._state.watch().get("kills") or [{}]
@@ -157,8 +164,6 @@ class Recorder:
 # Jobs that stop a unit because somebody asked for it.
 _WANTED = frozenset({"stop", "restart", "try-restart"})
 _VAGUE = frozenset({"error", "exit-1", "signal", "killed", "shm", "cuda", "engine-died", "nccl"})
-# vLLM exits with 0 after its engine has died; any other end with success was wanted.
-_DEAD_WITH_SUCCESS = frozenset({"engine-died", "cuda", "nccl", "gpu-memory", "gpu-lost", "gpu-memory-defect"})
 
 
 def _killed_for_memory() -> Reason:

@@ -117,13 +117,15 @@ class Systemd:
             result=rows.get("Result", ""),
         )
 
-    def job(self, unit: str) -> str:
-        """The job that is under way for a unit: `start`, `stop`, `restart`; empty for none.
+    def job(self, unit: str) -> str | None:
+        """The job under way for a unit: `start`, `stop`, `restart`; empty for none, None if not known.
 
         A service that ends by itself has none, which tells a crash from a stop.
         """
         done = self._runner.run(["systemctl", "--user", "list-jobs", "--no-legend", "--", unit], timeout=10)
-        words = done.stdout.split() if done.status == 0 else []
+        if done.status != 0:
+            return None
+        words = done.stdout.split()
         return words[2] if len(words) > 2 else ""  # noqa: PLR2004 - id, unit, type, state
 
     def end_for_good(self, unit: str) -> None:

@@ -123,10 +123,14 @@ def secret_key(runner: Runner, secret: str) -> str | None:
 def container_key(runner: Runner, container: str) -> str | None:
     """The key that the running server holds.
 
-    It is right before Podman 4.7, which cannot show a secret, and after a secret's rotation.
+    It is right before Podman 4.7, which cannot show a secret, and after a secret's rotation: `podman exec`
+    gives its own process the new value (measured), so the first process's environment is read.
     """
-    done = runner.run(["podman", "exec", container, "printenv", "VLLM_API_KEY"], timeout=15)
-    return done.stdout.strip() or None if done.status == 0 else None
+    done = runner.run(["podman", "exec", container, "cat", "/proc/1/environ"], timeout=15)
+    if done.status != 0:
+        return None
+    rows = dict(row.partition("=")[::2] for row in done.stdout.split("\0"))
+    return rows.get("VLLM_API_KEY", "").strip() or None
 
 
 def key_sources(file: ProbeFile, runner: Runner) -> list[Callable[[], str | None]]:
