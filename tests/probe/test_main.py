@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import importlib
 import json
 import os
 import signal
@@ -303,6 +304,23 @@ def test_a_wrong_call_says_how_to_call(words: list[str], capsys: pytest.CaptureF
 def test_a_missing_file_is_told_without_a_traceback(command: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main([command, "/nowhere/x.json"]) == (0 if command == "poststop" else 2)
     assert capsys.readouterr().err.startswith(f"quadgen {command}: /nowhere/x.json: No such file")
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_defect_is_told_in_one_line(
+    command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fail(*_: object) -> int:
+        raise ZeroDivisionError("division by zero")
+
+    monkeypatch.setattr(importlib.import_module(f"quadgen.probe.commands.{command}"), "run", fail)
+    (tmp_path / "x.json").write_text(probe_file().to_json())
+    assert main([command, str(tmp_path / "x.json")]) == (0 if command == "poststop" else 1)
+    told = capsys.readouterr().err
+    assert told.startswith(
+        f"quadgen {command}: a defect in quadgen: ZeroDivisionError: division by zero (test_main.py:"
+    )
+    assert told.count("\n") == 1
 
 
 HEAVY = {

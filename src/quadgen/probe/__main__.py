@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import sys
 
 from quadgen.probe.main import main
 
 if __name__ == "__main__":
-    sys.exit(main())
+    status = main()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    # systemd waits for this process: taking the interpreter apart costs more than all that it did at the end.
+    os._exit(status)

@@ -15,7 +15,7 @@ from quadgen.probe.notify import extend, status
 from quadgen.probe.phases import STARTED, PhaseTimes, PhaseTracker
 from quadgen.probe.progress import Traffic, moved
 from quadgen.probe.readiness import Readiness, Stage, Step
-from quadgen.probe.reasons import Reason, diagnose
+from quadgen.probe.reasons import Reason, diagnose, patterns
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -116,6 +116,7 @@ class Gate:
     def run(self) -> Outcome:
         """Wait until the model serves, or cannot."""
         self._follow_log()
+        patterns()
         self._tools.waiter.add(self._tools.exchange.fileno(), "answer")
         try:
             outcome: Outcome | None = None

@@ -37,5 +37,19 @@ def main(argv: Sequence[str] | None = None) -> int:
         sys.stderr.write(f"{MARK}{command}: {error.message} -> {error.remedy}\n")
         # A recorder that fails would only hide what it was to record.
         return 0 if command == "poststop" else _USAGE_STATUS
-    status: int = importlib.import_module(f"quadgen.probe.commands.{command}").run(file, os.environ)
+    try:
+        status: int = importlib.import_module(f"quadgen.probe.commands.{command}").run(file, os.environ)
+    except Exception as error:  # noqa: BLE001 - a defect is told in one line as well
+        sys.stderr.write(f"{MARK}{command}: a defect in quadgen: {_told(error)} -> please report it\n")
+        return 0 if command == "poststop" else 1
     return status
+
+
+def _told(error: BaseException) -> str:
+    place = error.__traceback__
+    while place is not None and place.tb_next is not None:
+        place = place.tb_next
+    where = (
+        f" ({Path(place.tb_frame.f_code.co_filename).name}:{place.tb_lineno})" if place is not None else ""
+    )
+    return f"{type(error).__name__}: {error}{where}"

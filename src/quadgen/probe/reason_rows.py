@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 
 
@@ -12,21 +11,21 @@ class ReasonRow:
 
     Args:
         kind: Stable name, for scripts.
-        pattern: What a line of the log holds.
+        pattern: Regular expression of what a line of the log holds.
         permanent: Whether a restart cannot help.
         what: What happened, in a few words.
         remedy: What to do; `{model}` and the like are filled in.
     """
 
     kind: str
-    pattern: re.Pattern[str]
+    pattern: str
     permanent: bool
     what: str
     remedy: str
 
 
 def _row(kind: str, pattern: str, what: str, remedy: str, *, permanent: bool = False) -> ReasonRow:
-    return ReasonRow(kind=kind, pattern=re.compile(pattern), permanent=permanent, what=what, remedy=remedy)
+    return ReasonRow(kind=kind, pattern=pattern, permanent=permanent, what=what, remedy=remedy)
 
 
 ROWS: tuple[ReasonRow, ...] = (
