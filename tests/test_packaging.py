@@ -58,7 +58,18 @@ def test_an_installed_quadgen_runs_from_anywhere(kind: str, built: Path, tmp_pat
     quadgen = python.parent / "quadgen"
     home = {**CLEAN, "HOME": str(elsewhere)}
     assert run(quadgen, "--version", cwd=elsewhere, env=home).startswith("quadgen ")
-    shown = run(quadgen, "render", "--podman", "5.4", "--output", "units", cwd=elsewhere, env=home)
+    shown = run(
+        quadgen,
+        "render",
+        "--podman",
+        "5.4",
+        "--probe",
+        "container",
+        "--output",
+        "units",
+        cwd=elsewhere,
+        env=home,
+    )
     assert shown == ""
     for path in (CHECKOUT / "quadlets").glob("vllm-qwen*.container"):
         assert (elsewhere / "units" / path.name).read_bytes() == path.read_bytes()
@@ -79,9 +90,11 @@ def test_render_loads_neither_http_nor_what_only_failures_need(tmp_path: Path) -
     assert {"pydantic_core", "jinja2"} <= loaded
     unwanted = {"requests", "urllib3", "sdnotify", "rich", "difflib", "asyncio", "http", "subprocess"}
     assert loaded & unwanted == set()
-    assert not [
-        name for name in loaded if name.startswith(("quadgen.deploy", "quadgen.probe", "quadgen.host"))
-    ]
+    assert {name for name in loaded if name.startswith("quadgen.probe")} == {
+        "quadgen.probe",
+        "quadgen.probe.probefile",
+    }
+    assert not [name for name in loaded if name.startswith(("quadgen.deploy", "quadgen.host"))]
 
 
 def modules_after(arguments: list[str], folder: Path) -> set[str]:

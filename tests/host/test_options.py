@@ -89,7 +89,7 @@ vllm = "0.32.0"
 served-name = ["many", "a \\"second\\" name; 100% $HOME"]
 accelerator = "none"
 offline = true
-listen = "127.0.0.1:8012"
+listen = "127.0.0.1:8022"
 volumes = ["{VLLM}:{VLLM}:ro", "{base_prefix()}:{base_prefix()}:ro"]
 env.VLLM_CPU_KVCACHE_SPACE = 1
 [service.vllm-many.serve]
@@ -104,10 +104,10 @@ def test_at_least_40_options_at_once_take_effect(host: BootedHost) -> None:
     try:
         host.user(QUADGEN, "install", "--file", "/home/user/many.toml")
         host.user("systemctl", "--user", "start", "vllm-many", timeout=400)
-        models = json.loads(host.user("curl", "--silent", "http://127.0.0.1:8012/v1/models"))["data"]
+        models = json.loads(host.user("curl", "--silent", "http://127.0.0.1:8022/v1/models"))["data"]
         assert [model["id"] for model in models] == ["many", 'a "second" name; 100% $HOME', "extra"]
         assert models[0]["max_model_len"] == 256
-        metrics = host.user("curl", "--silent", "http://127.0.0.1:8012/metrics")
+        metrics = host.user("curl", "--silent", "http://127.0.0.1:8022/metrics")
         cache = next(line for line in metrics.splitlines() if line.startswith("vllm:cache_config_info{"))
         for label in (
             'enable_prefix_caching="True"',
@@ -118,7 +118,7 @@ def test_at_least_40_options_at_once_take_effect(host: BootedHost) -> None:
         question = {"model": "many", "max_tokens": 2, "messages": [{"role": "user", "content": "a"}]}
         words = ["--header", "Content-Type: application/json", "--data", json.dumps(question)]
         answer = json.loads(
-            host.user("curl", "--silent", *words, "http://127.0.0.1:8012/behind/v1/chat/completions")
+            host.user("curl", "--silent", *words, "http://127.0.0.1:8022/behind/v1/chat/completions")
         )
         assert answer["usage"]["completion_tokens"] == 2
         log = host.user("journalctl", "--user", "--unit=vllm-many", "--no-pager", "--output=cat")

@@ -29,7 +29,7 @@ vllm = "0.32.0"
 served-name = ["tiny", "tiny with a blank and 100%"]
 accelerator = "none"
 offline = true
-listen = "127.0.0.1:8011"
+listen = "127.0.0.1:8021"
 api-key = "tiny-key"
 volumes = ["{VLLM}:{VLLM}:ro", "{base_prefix()}:{base_prefix()}:ro"]
 
@@ -61,7 +61,7 @@ def tiny(host: BootedHost) -> Iterator[BootedHost]:
 
 
 def ask(host: BootedHost, path: str, body: dict[str, Any] | None = None, key: str | None = KEY) -> Any:
-    words = ["curl", "--silent", "--max-time", "60", f"http://127.0.0.1:8011{path}"]
+    words = ["curl", "--silent", "--max-time", "60", f"http://127.0.0.1:8021{path}"]
     if key is not None:
         words += ["--header", f"Authorization: Bearer {key}"]
     if body is not None:
@@ -109,7 +109,7 @@ def test_a_model_is_served_from_install_to_uninstall(tiny: BootedHost) -> None:
     assert inside["EffectiveCaps"] in (None, [])
     assert set(inside["HostConfig"]["PortBindings"]["8000/tcp"][0].items()) == {
         ("HostIp", "127.0.0.1"),
-        ("HostPort", "8011"),
+        ("HostPort", "8021"),
     }
 
     tiny.user("systemctl", "--user", "stop", "vllm-tiny")

@@ -282,7 +282,7 @@ def test_a_rotated_key_is_looked_up_where_the_server_has_it() -> None:
     ],
     ids=["400", "404", "500", "reset"],
 )
-def test_a_warm_up_that_is_refused_is_noted_and_one_that_breaks_fails(work: Answer, fails: bool) -> None:  # noqa: FBT001 - a table
+def test_a_warm_up_that_is_refused_is_noted_and_one_that_breaks_fails(work: Answer, fails: bool) -> None:
     start = Start(work=work)
     outcome = start.run()
     assert (outcome.reason is not None) == fails

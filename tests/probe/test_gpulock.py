@@ -47,7 +47,7 @@ def locks(folder: Path, answer: Completed) -> GpuLocks:
 def test_a_lock_holds_as_long_as_systemd_says_that_its_run_loads(
     tmp_path: Path,
     state: Completed,
-    holds: bool,  # noqa: FBT001 - a table
+    holds: bool,
 ) -> None:
     subject = locks(tmp_path, state)
     assert subject.take(["0"], A) is None
@@ -68,7 +68,7 @@ def test_a_lock_holds_as_long_as_systemd_says_that_its_run_loads(
         ("10", "1", False),
     ],
 )
-def test_ids_of_the_same_silicon_overlap(one: str, other: str, expected: bool) -> None:  # noqa: FBT001 - a table
+def test_ids_of_the_same_silicon_overlap(one: str, other: str, expected: bool) -> None:
     assert overlap(one, other) is expected
     assert overlap(other, one) is expected
 

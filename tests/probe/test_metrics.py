@@ -63,7 +63,7 @@ def test_a_server_without_counters_has_none() -> None:
 
 
 @pytest.mark.parametrize(("awake", "asleep"), [(1, False), (0, True)], ids=["awake", "asleep"])
-def test_sleep_is_told(awake: int, asleep: bool) -> None:  # noqa: FBT001 - a table
+def test_sleep_is_told(awake: int, asleep: bool) -> None:
     found = counters(metrics(awake=awake).body.decode())
     assert found is not None
     assert found.asleep is asleep

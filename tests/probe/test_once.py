@@ -58,7 +58,7 @@ def test_one_look_at_everything(
     unit: str,
     pid: int,
     state: str,
-    good: bool,  # noqa: FBT001 - a table
+    good: bool,
 ) -> None:
     report = look(GOOD | changes, unit, pid)
     assert report.verdict.state == state, report.verdict.evidence

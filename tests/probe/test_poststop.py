@@ -78,7 +78,7 @@ def test_each_ending_has_its_reason(
     log: str,
     ending: tuple[str, str, str],
     kind: str | None,
-    permanent: bool,  # noqa: FBT001 - a table
+    permanent: bool,
 ) -> None:
     recording = Recording(tmp_path, log)
     reason = recording.record(*ending)

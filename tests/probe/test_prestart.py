@@ -149,7 +149,7 @@ CDI_JSON = '{"cdiVersion":"0.5.0","kind":"nvidia.com/gpu","devices":[{"name":"0"
         ("a.txt", "nvidia.com/gpu=0", False),
     ],
 )
-def test_cdi_names_are_found_in_specs(tmp_path: Path, spec: str, device: str, there: bool) -> None:  # noqa: FBT001 - a table
+def test_cdi_names_are_found_in_specs(tmp_path: Path, spec: str, device: str, there: bool) -> None:
     (tmp_path / spec).write_text(CDI_JSON if spec.endswith("json") else CDI_YAML)
     assert absent([device], ["/nowhere", str(tmp_path)]) == ([] if there else [device])
 

@@ -42,7 +42,7 @@ def lines(text: str, key: str) -> list[str]:
 @pytest.mark.parametrize("name", BUILT_IN)
 def test_the_shipped_unit_files_are_what_is_rendered(name: str) -> None:
     loaded = load(built_in(name))
-    for file in render(loaded.spec, Target(PodmanVersion(5, 4)), loaded.source.label).files:
+    for file in render(loaded.spec, Target(PodmanVersion(5, 4), standalone=True), loaded.source.label).files:
         assert (CHECKOUT / "quadlets" / file.name).read_text() == file.text
         assert str(CHECKOUT) not in file.text
 
@@ -58,6 +58,7 @@ def test_built_in_services_render_for_every_podman(name: str, version: PodmanVer
         "quadgen-huggingface.volume",
         "vllm-qwen-cache.volume",
         "vllm-qwen.container",
+        "vllm-qwen.probe",
     ]
 
 
@@ -123,7 +124,7 @@ MODEL = '[service.a]\nmodel = "org/m"\n'
         ('secrets."/run/k" = { secret = "k", type = "mount", mode = "0400" }', "Secret", ["k,type=mount,target=/run/k,mode=0400"]),
         ('labels.rule = "Host(`a`) && \\"b\\""', "Label", [r'"rule=Host(`a`) && \"b\""']),
         ('env.A = "100% $HOME"', "Environment", ['"A=100%% $$HOME"']),
-        ('pre-start = [["/bin/echo", "", ";", "a b"]]', "ExecStartPre", ['/bin/echo "" ";" "a b"']),
+        ('probe.mode = "off"\npre-start = [["/bin/echo", "", ";", "a b"]]', "ExecStartPre", ['/bin/echo "" ";" "a b"']),
         ('entrypoint = ["a b", "c"]', "Entrypoint", ['["a b", "c"]']),
         ('probe.mode = "off"', "HealthCmd", []),
         ('quadlet.Container.Timezone = "local"', "Timezone", ["local"]),
@@ -155,7 +156,7 @@ def test_a_local_model_is_mounted_read_only_at_its_own_path(load_text: Callable[
 def test_a_volume_of_the_user_takes_the_place_of_a_cache(load_text: Callable[[str], Loaded]) -> None:
     loaded = load_text(MODEL + 'volumes = ["~/hf:/root/.cache/huggingface"]\n')
     rendered = render(loaded.spec, Target(), "x")
-    assert [file.name for file in rendered.files] == ["a-cache.volume", "a.container"]
+    assert [file.name for file in rendered.files] == ["a-cache.volume", "a.container", "a.probe"]
 
 
 def test_a_definition_of_the_user_takes_the_place_of_a_cache_volume(
@@ -192,7 +193,7 @@ def test_no_limit_of_processes_where_the_controller_is_not_delegated(
 
 
 def test_the_wait_for_the_model_outlasts_the_unit(load_text: Callable[[str], Loaded]) -> None:
-    text = container(load_text(MODEL + 'probe.startup-timeout = "2h"\n'))
+    text = container(load_text(MODEL + 'probe.mode = "container"\nprobe.startup-timeout = "2h"\n'))
     assert lines(text, "TimeoutStartSec") == ["8100"]
     assert "VLLM_ENGINE_READY_TIMEOUT_S=14400" in text
     assert int(lines(text, "StartLimitIntervalSec")[0]) > 10 * 8100
@@ -203,7 +204,7 @@ def test_only_the_services_asked_for_and_what_they_need(load_text: Callable[[str
         MODEL + '[service.b]\nmodel = "/m"\nlisten = 8001\nnetwork = "n.network"\n[network.n]\n[volume.v]\n'
     )
     rendered = render(load_text(text).spec, Target(), "x", ["b"])
-    assert [file.name for file in rendered.files] == ["b-cache.volume", "b.container", "n.network"]
+    assert [file.name for file in rendered.files] == ["b-cache.volume", "b.container", "b.probe", "n.network"]
     everything = render(load_text(text).spec, Target(), "x")
     assert {file.name: file.services for file in everything.files}["v.volume"] == ()
 
@@ -232,4 +233,4 @@ def test_a_real_generator_makes_every_service(path: Path, generator: Generator) 
         argv = made.argv(f"{service.name}.service")
         image = argv.index(service.image if "/" in service.image else "docker.io/vllm/vllm-openai:v0.25.1")
         assert tuple(argv[image + 1 :]) == command(service, serving_of(service))
-    assert len(made.services) == len(rendered.files)
+    assert len(made.services) == len([file for file in rendered.files if not file.name.endswith(".probe")])

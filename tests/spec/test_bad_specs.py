@@ -125,7 +125,7 @@ BAD = [
     Bad("options of a volume are text", MODEL + 'volumes = [{ source = "/a", target = "/a", options = "ro" }]\n', 3, "service.a.volumes[0].options", "bad-type", "not a list"),
     Bad("key of a volume", MODEL + 'volumes = [{ source = "/a", target = "/a", opts = ["ro"] }]\n', 3, "service.a.volumes[0].opts", "unknown-key", "options"),
     Bad("key of a secret", MODEL + '[service.a.secrets]\nA = { secret = "s", typ = "env" }\n', 4, "service.a.secrets.A.typ", "unknown-key", "type"),
-    Bad("key of the probe", MODEL + "[service.a.probe]\nname = 1\n", 4, "service.a.probe.name", "unknown-key", "interval"),
+    Bad("key of the probe", MODEL + "[service.a.probe]\nintervall = 1\n", 4, "service.a.probe.intervall", "unknown-key", "interval"),
     Bad("label called name", MODEL + "[service.a.labels]\nname = 1\n", 4, "service.a.labels.name", "bad-type", "not text"),
     Bad("too many failures", MODEL + "[service.a.probe]\nfailures = 101\n", 4, "service.a.probe.failures", "bad-type", "lower it to 100"),
     Bad("key of a companion", MODEL + "[volume.x]\nLabel = 1.5\n", 4, "volume.x.Label", "bad-unit-value", "1.5"),

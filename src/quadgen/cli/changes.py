@@ -19,7 +19,7 @@ _PLANNED = {"create": "would create", "update": "would update", "remove": "would
 
 def tell(settings: Settings, outcome: Outcome, findings: Sequence[Finding], *, dry_run: bool) -> None:
     """Print the changes, then what else there is to know."""
-    changed = outcome.plan.changes if dry_run else outcome.applied.entries
+    changed = (*(outcome.plan.changes if dry_run else outcome.applied.entries), *outcome.foundation)
     if settings.json:
         output.result(
             {
@@ -38,7 +38,7 @@ def tell(settings: Settings, outcome: Outcome, findings: Sequence[Finding], *, d
     words = _PLANNED if dry_run else _DONE
     for entry in changed:
         output.message(settings, f"{words[entry.action]} {entry.path}")
-        if dry_run and entry.action == "update":
+        if dry_run and entry.action == "update" and entry.new:
             output.message(settings, entry.diff(), detail=True)
     output.report(settings, findings)
     if outcome.failed:

@@ -88,7 +88,8 @@ def target_of(settings: Settings, podman: str | None) -> Target:
     if found is None:
         output.message(settings, f"Podman is not installed: written for {DEFAULT}", detail=settings.json)
         return Target()
-    return _target(found, facts.detect_systemd(runner), facts.detect_controllers(os.getuid()))
+    target = _target(found, facts.detect_systemd(runner), facts.detect_controllers(os.getuid()))
+    return target._replace(data_home=_text(facts.detect_data_home(os.environ)))
 
 
 def target_of_host(host: Host) -> Target:
@@ -99,7 +100,12 @@ def target_of_host(host: Host) -> Target:
     """
     from quadgen.quadlet.target import Target  # noqa: PLC0415
 
-    return _target(host.podman, host.systemd, host.controllers) if host.podman else Target()
+    target = _target(host.podman, host.systemd, host.controllers) if host.podman else Target()
+    return target._replace(data_home=_text(host.data_home))
+
+
+def _text(path: Path | None) -> str | None:
+    return None if path is None else str(path)
 
 
 def _target(podman: str, systemd: int | None, controllers: frozenset[str] | None) -> Target:

@@ -32,9 +32,12 @@ def command(
     """
     from quadgen.cli.needs import needs_of  # noqa: PLC0415
     from quadgen.deploy import install as deploy  # noqa: PLC0415
+    from quadgen.deploy.foundation import Wanted  # noqa: PLC0415
     from quadgen.deploy.needs import missing_for_start  # noqa: PLC0415
+    from quadgen.deploy.runtime import own_runtime  # noqa: PLC0415
     from quadgen.host.facts import detect  # noqa: PLC0415
     from quadgen.host.run import RealRunner  # noqa: PLC0415
+    from quadgen.quadlet.gate import watch_unit  # noqa: PLC0415
     from quadgen.quadlet.render import choose  # noqa: PLC0415
 
     settings = settings_of(ctx)
@@ -42,7 +45,8 @@ def command(
     services = choose(loaded.spec, names)
     runner = RealRunner()
     host = detect(runner, os.environ)
-    rendered = inputs.examine(loaded, inputs.target_of_host(host), names)
+    target = inputs.target_of_host(host)
+    rendered = inputs.examine(loaded, target, names)
     request = deploy.Request(
         rendered=rendered.files,
         spec=loaded.source.label,
@@ -50,6 +54,7 @@ def command(
         overwrite=overwrite,
         take_over=take_over,
         dry_run=dry_run,
+        foundation=Wanted(runtime=own_runtime(), watch=watch_unit(target)),
     )
     outcome = deploy.install(request, host, runner)
     running = [name.removesuffix(".service") for name, state in outcome.states.items() if state.running]

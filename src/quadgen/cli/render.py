@@ -15,18 +15,27 @@ from quadgen.cli.settings import common, settings_of
 @common
 @inputs.podman_option
 @click.option(
+    "--probe",
+    type=click.Choice(["container"]),
+    help="Let the containers check themselves, so that the units need nothing of quadgen's.",
+)
+@click.option(
     "--output", "-o", "folder", type=click.Path(path_type=Path, file_okay=False), help="Write to this folder."
 )
 @click.pass_context
-def command(ctx: click.Context, names: tuple[str, ...], podman: str | None, folder: Path | None) -> None:
+def command(
+    ctx: click.Context, names: tuple[str, ...], podman: str | None, probe: str | None, folder: Path | None
+) -> None:
     """Print the unit files, or write them to a folder.
 
-    Without NAME, all services of the spec. Nothing is installed; the files can be copied to
-    ~/.config/containers/systemd on any machine that has the Podman release they were written for.
+    Without NAME, all services of the spec. Nothing is installed. Units with a gate run what `quadgen install`
+    brings along; with --probe container they stand alone, and can be copied to ~/.config/containers/systemd
+    on any machine that has the Podman release they were written for.
     """
     settings = settings_of(ctx)
     loaded = inputs.load_spec(settings)
-    rendered = inputs.render(loaded, inputs.target_of(settings, podman), names)
+    target = inputs.target_of(settings, podman)._replace(standalone=probe is not None)
+    rendered = inputs.render(loaded, target, names)
     output.report(settings, (*loaded.findings, *rendered.findings))
     if folder is not None:
         from quadgen.deploy.export import export  # noqa: PLC0415

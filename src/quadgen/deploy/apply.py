@@ -64,7 +64,7 @@ def apply(plan: Plan, lock: Lock, disk: Disk | None = None) -> Applied:
     if not plan.changes:
         return Applied((), "none")
     assert lock.place == plan.place, "the lock is for another place"  # noqa: S101 - a programming error
-    with _told():
+    with told():
         try:
             return _apply(plan, disk or Disk())
         except DeployError:
@@ -85,7 +85,7 @@ def recover(place: Place, lock: Lock, disk: Disk | None = None) -> None:
     """
     assert lock.place == place, "the lock is for another place"  # noqa: S101 - a programming error
     folder = place.folder.resolve()
-    with _told():
+    with told():
         for work in _works(place):
             if not work.is_dir():
                 continue
@@ -233,7 +233,12 @@ def _existing(path: Path) -> Path:
 
 
 @contextlib.contextmanager
-def _told() -> Iterator[None]:
+def told() -> Iterator[None]:
+    """Turn what the disk refuses into an error with a remedy.
+
+    Raises:
+        DeployError: It refused.
+    """
     try:
         yield
     except OSError as error:

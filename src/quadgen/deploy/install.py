@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 from quadgen.deploy.apply import Applied, apply, pending, recover
 from quadgen.deploy.compare import make_plan
+from quadgen.deploy.disk import Disk
+from quadgen.deploy.foundation import PROBE_FILE, bring, compare, take_away
 from quadgen.deploy.installed import scan
 from quadgen.deploy.lock import exclusive
 from quadgen.deploy.place import place_for, quadlet_folders
@@ -24,11 +26,13 @@ from quadgen.findings import Finding
 from quadgen.host.generator import dry_run
 from quadgen.host.paths import ROOT
 from quadgen.host.services import volume_name
+from quadgen.probe.state import ServiceState
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
     from pathlib import Path
 
+    from quadgen.deploy.foundation import Foundation, Wanted
     from quadgen.deploy.plan import Entry, Plan
     from quadgen.host.facts import Host
     from quadgen.host.run import Runner
@@ -50,6 +54,7 @@ class Request:
         overwrite: Replace and remove files that were edited by hand.
         take_over: Replace files that belong to another spec.
         dry_run: Change nothing.
+        foundation: What units with a gate stand on; None to leave it, or to remove it with the last of them.
     """
 
     rendered: Sequence[UnitFile] = ()
@@ -58,6 +63,7 @@ class Request:
     overwrite: bool = False
     take_over: bool = False
     dry_run: bool = False
+    foundation: Wanted | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,6 +77,7 @@ class Outcome:
         reloaded: The user manager has read the files.
         restart: Running services that were started from an older definition.
         states: What the user manager knows about the units, by name.
+        foundation: What was changed, or would be, of what all units with a gate stand on.
     """
 
     plan: Plan
@@ -79,6 +86,7 @@ class Outcome:
     reloaded: bool = False
     restart: tuple[str, ...] = ()
     states: dict[str, UnitState]
+    foundation: tuple[Entry, ...] = ()
 
     @property
     def failed(self) -> bool:
@@ -101,11 +109,13 @@ def install(request: Request, host: Host, runner: Runner, *, root: Path = ROOT) 
     """
     work = _Work(request, host, runner, root)
     plan = work.plan()
+    foundation = work.foundation(plan)
     if request.dry_run or plan.blocked:
-        findings = (*plan.findings, *work.ask_generator(plan))
-        return Outcome(plan=plan, findings=findings, states=work.states(plan))
-    if not plan.changes and not pending(plan.place):
-        outcome = work.tell(Outcome(plan=plan, findings=plan.findings, states={}))
+        findings = (*plan.findings, *foundation.findings, *work.ask_generator(plan))
+        changes = foundation.changes if request.dry_run else ()
+        return Outcome(plan=plan, findings=findings, states=work.states(plan), foundation=changes)
+    if not plan.changes and not foundation.changes and not pending(plan.place):
+        outcome = work.tell(Outcome(plan=plan, findings=(*plan.findings, *foundation.findings), states={}))
         if not outcome.failed and not any(state.stale for state in outcome.states.values()):
             return outcome
         # An earlier run may have been killed before it got to the reload, so go on to that.
@@ -113,12 +123,16 @@ def install(request: Request, host: Host, runner: Runner, *, root: Path = ROOT) 
         recover(plan.place, lock)
         # What the lock waited for, or a recovery, may have changed the files.
         plan = work.plan()
-        findings = (*plan.findings, *work.ask_generator(plan))
+        foundation = work.foundation(plan)
+        findings = (*plan.findings, *foundation.findings, *work.ask_generator(plan))
         outcome = Outcome(plan=plan, findings=findings, states={})
         if outcome.failed:
             return outcome
         work.stop_removed(plan)
-        return work.tell(replace(outcome, applied=apply(plan, lock)), reload=True)
+        bring(foundation, request.foundation, host, Disk())
+        outcome = replace(outcome, applied=apply(plan, lock), foundation=foundation.changes)
+        take_away(foundation, host, Disk())
+        return work.tell(outcome, reload=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,6 +152,10 @@ class _Work:
             overwrite=asked.overwrite,
             take_over=asked.take_over,
         )
+
+    def foundation(self, plan: Plan) -> Foundation:
+        """What has to be done about runtime and watch."""
+        return compare(plan, self.request.foundation, self.host, overwrite=self.request.overwrite)
 
     def ask_generator(self, plan: Plan) -> Iterator[Finding]:
         """What Quadlet says about the files that are new."""
@@ -189,7 +207,10 @@ class _Work:
         reload_manager(self.runner)
         removed = [entry for entry in outcome.applied.entries if entry.action == "remove"]
         gone = sorted(_services(removed) - _services(outcome.plan.kept))
-        forget_units(self.runner, gone)
+        watched = sorted(entry.path.stem for entry in removed if entry.name.endswith(PROBE_FILE))
+        forget_units(self.runner, [*gone, *(f"quadgen-watch@{name}.service" for name in watched)])
+        for name in watched:
+            ServiceState(self.host.state_home / "quadgen" / "probe", name).forget()
         notes = tuple(_volumes_left(self.runner, self.host, removed))
         return replace(outcome, reloaded=True, findings=(*outcome.findings, *notes))
 
@@ -203,7 +224,12 @@ class _Work:
         states = show_units(self.runner, files)
         findings = verify(states, files, names=names)
         workers = {name: file for name, file in files.items() if file.suffix in _WORKERS}
-        changed = _services(outcome.applied.entries)
+        # A probe file is read at the start, like the unit itself.
+        changed = _services(outcome.applied.entries) | {
+            f"{entry.path.stem}.service"
+            for entry in outcome.applied.entries
+            if entry.name.endswith(PROBE_FILE)
+        }
         old = needs_restart({name: states[name] for name in workers if name in states}, workers, changed)
         return replace(
             outcome, findings=(*outcome.findings, *findings), restart=tuple(sorted(old)), states=states

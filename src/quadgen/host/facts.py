@@ -61,6 +61,7 @@ class Host:
         booted: systemd is this machine's init.
         manager: The user manager; None where it cannot be reached.
         linger: Services of this user start at boot and outlive the last session; None where unknown.
+        data_home: `$XDG_DATA_HOME` by the XDG rules; None for the default one.
         controllers: cgroup controllers that the user's units may use; None where unknown.
         cgroup_v2: The machine uses the unified cgroup hierarchy, which Quadlet's units need.
         generator: Quadlet's generator.
@@ -79,11 +80,17 @@ class Host:
     booted: bool = True
     manager: Manager | None = None
     linger: bool | None = None
+    data_home: Path | None = None
     controllers: frozenset[str] | None = None
     cgroup_v2: bool = True
     generator: Path | None = None
     cdi: tuple[CdiSpec, ...] = ()
     selinux: bool | None = None
+
+    @property
+    def data_folder(self) -> Path:
+        """The user's data folder, wherever it is."""
+        return self.data_home or self.home / ".local/share"
 
     @property
     def podman_release(self) -> tuple[int, int] | None:
@@ -116,12 +123,20 @@ def detect(runner: Runner, env: Mapping[str, str], *, root: Path = ROOT) -> Host
         booted=(root / "run/systemd/system").is_dir(),
         manager=manager,
         linger=_linger(root, user),
+        data_home=detect_data_home(env),
         controllers=detect_controllers(uid, root=root),
         cgroup_v2=(root / "sys/fs/cgroup/cgroup.controllers").exists(),
         generator=find_generator(root=root),
         cdi=read_cdi_specs(spec_folders(config_home, root=root)),
         selinux=_selinux(root),
     )
+
+
+def detect_data_home(env: Mapping[str, str]) -> Path | None:
+    """`$XDG_DATA_HOME` where it is another folder than the default one."""
+    default = home_folder(env) / ".local/share"
+    folder = xdg_folder(env, "XDG_DATA_HOME", default)
+    return None if folder == default else folder
 
 
 def detect_podman(runner: Runner) -> str | None:

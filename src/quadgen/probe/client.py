@@ -74,7 +74,7 @@ _WORDS: dict[str, str] = {
 
 def kind_of_status(status: int) -> Kind:
     """Which kind of answer an HTTP status is."""
-    if 200 <= status < 300:  # noqa: PLR2004 - the class of successes
+    if 200 <= status < 300:
         return "ok"
     named: dict[int, Kind] = {401: "unauthorized", 403: "unauthorized", 404: "not-found", 503: "unavailable"}
     return named.get(status, "status")

@@ -33,9 +33,9 @@ class SystemClock:
 def span(seconds: float) -> str:
     """A length of time as people write it: `48s`, `1m12s`, `2h05m`."""
     whole = int(seconds)
-    if whole < 60:  # noqa: PLR2004 - a minute
+    if whole < 60:
         return f"{whole}s"
     minutes, rest = divmod(whole, 60)
-    if minutes < 60:  # noqa: PLR2004 - an hour
+    if minutes < 60:
         return f"{minutes}m{rest:02}s"
     return f"{minutes // 60}h{minutes % 60:02}m"

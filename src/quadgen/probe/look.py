@@ -113,7 +113,7 @@ class Looker:
             self._still_since = self._silent_since = self._clock.monotonic()
         elif answer.kind == "timeout":
             self._work = "stuck"
-        elif answered(answer) and answer.status < 500:  # noqa: PLR2004 - the server's own fault begins
+        elif answered(answer) and answer.status < 500:
             # Asking again would tell nothing more.
             self._work, self._work_refused = "refused", True
         else:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from quadgen.errors import QuadgenError
 from quadgen.probe.journal import MARK
 from quadgen.probe.probefile import load
+from quadgen.probe.started import of_this_start
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -27,12 +28,12 @@ _USAGE_STATUS = 2
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; the answer is its exit status."""
     words = list(sys.argv[1:] if argv is None else argv)
-    if len(words) != 2 or words[0] not in COMMANDS:  # noqa: PLR2004 - a command and a file
+    if len(words) != 2 or words[0] not in COMMANDS:
         sys.stderr.write(_USAGE + "\n")
         return _USAGE_STATUS
     command, path = words
     try:
-        file = load(Path(path))
+        file = of_this_start(command, Path(path), load, os.environ)
     except QuadgenError as error:
         sys.stderr.write(f"{MARK}{command}: {error.message} -> {error.remedy}\n")
         # A recorder that fails would only hide what it was to record.

@@ -1,7 +1,8 @@
 """The probe file: what gate and watch know about one service, rendered beside its unit.
 
-It holds names of secrets, never secrets. Its readers may be older or newer than the quadgen that wrote it,
-so it carries a schema number, and a reader refuses what it does not know rather than guess.
+Lines that begin with `#` are comments: quadgen's header, by which it knows its own files. The file holds
+names of secrets, never secrets. Its readers may be older or newer than the quadgen that wrote it, so it
+carries a schema number, and a reader refuses what it does not know rather than guess.
 """
 
 from __future__ import annotations
@@ -154,7 +155,8 @@ def parse(text: str, place: str) -> ProbeFile:
         ProbeFileError: It holds anything that this quadgen would not write.
     """
     try:
-        table = json.loads(text)
+        # JSON has no line of its own that begins so: within a text a line break is an escape.
+        table = json.loads("\n".join(line for line in text.split("\n") if not line.startswith("#")))
     except ValueError as error:
         raise _damaged(place, f"it is not JSON ({error})") from error
     if not isinstance(table, dict):

@@ -126,7 +126,7 @@ class Systemd:
         if done.status != 0:
             return None
         words = done.stdout.split()
-        return words[2] if len(words) > 2 else ""  # noqa: PLR2004 - id, unit, type, state
+        return words[2] if len(words) > 2 else ""
 
     def end_for_good(self, unit: str) -> None:
         """Stop a unit from inside its own start: it ends as failed, and no restart follows (measured)."""

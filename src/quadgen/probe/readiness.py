@@ -100,7 +100,7 @@ class Readiness:
             return Step(stage="ready")
         if answer.kind == "unauthorized":
             return Step(stage="ready", note="the key differs (HTTP 401): the warm-up was not run")
-        if answer.kind in ANSWERED and answer.status < 500:  # noqa: PLR2004 - the server's own fault begins
+        if answer.kind in ANSWERED and answer.status < 500:
             return Step(stage="ready", note=f"the warm-up was refused ({answer.words()}): {_message(answer)}")
         reason = Reason(
             kind="warm-up",

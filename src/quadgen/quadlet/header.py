@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 # A spec's path is absolute, so no path is ever taken for a built-in service.
 BUILT_IN = "built-in "
+# The spec of a file that belongs to all services alike.
+WITH_THE_SERVICES = "all services"
 
 _FIRST = "# Written by quadgen from "
 _SECOND = "# quadgen: "
@@ -70,6 +72,8 @@ def read(text: str) -> Header | None:
 
 
 def _first_line(spec: str) -> str:
+    if spec == WITH_THE_SERVICES:
+        return f"{_FIRST}{spec}: `quadgen install` renews it, and `uninstall` of the last one removes it."
     if spec.startswith(BUILT_IN):
         return (
             f"{_FIRST}{_printable(spec)}: for a spec of your own run `quadgen init`, then `quadgen install`."

@@ -1,4 +1,4 @@
-"""The health check inside the container, and what it means for the start of the unit.
+"""Who looks whether the model answers; and the health check inside the container, for those who want that.
 
 Podman runs it by a timer and holds `READY=1` until it first succeeds (Notify=healthy, Podman 5.2), so
 that a started unit is a serving one. It ends a container whose check fails, and systemd starts it anew.
@@ -7,8 +7,9 @@ that a started unit is a serving one. It ends a container whose check fails, and
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
+from quadgen.quadlet import endpoint
 from quadgen.quadlet.assignment import Assignment
 from quadgen.quadlet.version import PodmanVersion
 
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 # Notify=healthy is 5.0's, but until 5.2 it goes on waiting for a container that has ended.
 _HEALTHY = PodmanVersion(5, 2)
 _INNER_PORT = 8000
+Mode: TypeAlias = Literal["host", "container", "off"]
 
 # One line, since a unit's value has no others. Proxies are for others than oneself.
 _CHECK = (
@@ -36,7 +38,7 @@ _CHECK = (
 
 def health(service: Service, target: Target) -> Iterator[Assignment]:
     """The health keys of [Container]; none where nothing in the container can be asked."""
-    if not checked(service):
+    if mode(service, target) != "container":
         return
     probe = service.probe
     values: dict[str, str] = {
@@ -54,14 +56,21 @@ def health(service: Service, target: Target) -> Iterator[Assignment]:
         yield Assignment("Container", key, value, path=("service", service.name, "probe"))
 
 
-def checked(service: Service) -> bool:
-    """Whether the container checks itself."""
-    by_http = not service.serve.get("headless") and "uds" not in service.serve
-    return service.probe.mode == "container" and by_http
+def mode(service: Service, target: Target) -> Mode:
+    """Who looks at this service on this machine.
+
+    Without a port or a socket that the host reaches, the container looks itself; without any that it can
+    reach, nobody does.
+    """
+    if service.serve.get("headless") or service.probe.mode == "off":
+        return "off"
+    if service.probe.mode == "host" and not target.standalone and endpoint.url(service) is not None:
+        return "host"
+    return "off" if "uds" in service.serve else "container"
 
 
 def _script(service: Service) -> str:
-    scheme = "https" if "ssl-certfile" in service.serve else "http"
+    scheme = endpoint.scheme(service)
     host, port = "127.0.0.1", _INNER_PORT
     if service.host_network:
         listen = service.listen[0]

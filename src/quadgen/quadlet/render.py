@@ -12,6 +12,7 @@ from quadgen.quadlet import container, header, supervision
 from quadgen.quadlet.assignment import Assignment, UnitFile
 from quadgen.quadlet.hatch import overlay
 from quadgen.quadlet.lower import lower
+from quadgen.quadlet.readiness import mode
 from quadgen.vllm.services import serving_of
 
 if TYPE_CHECKING:
@@ -60,6 +61,9 @@ def render(spec: Spec, target: Target, label: str, names: Sequence[str] = ()) ->
         findings.extend(lowered.findings)
         body = _template().render(sections=lowered.sections, notes=notes)
         files.append(UnitFile(name, header.stamp(body, spec=label, services=needed_by), needed_by))
+    files += (
+        _probe_file(one, servings[one.name], target, label) for one in services if mode(one, target) == "host"
+    )
     return Rendered(tuple(sorted(files, key=lambda file: file.name)), tuple(findings))
 
 
@@ -140,7 +144,7 @@ def _notes(service: Service) -> tuple[str, ...]:
 
 def _service(service: Service, serving: Serving, target: Target) -> list[Assignment]:
     assignments = [
-        *supervision.unit(service),
+        *supervision.unit(service, target),
         *container.assignments(service, serving, target),
         supervision.stop_timeout(service),
         *supervision.supervision(service, target),
@@ -148,6 +152,13 @@ def _service(service: Service, serving: Serving, target: Target) -> list[Assignm
         *supervision.dependencies(service, target),
     ]
     return overlay(assignments, service.quadlet.sections(), ("service", service.name, "quadlet"))
+
+
+def _probe_file(service: Service, serving: Serving, target: Target, label: str) -> UnitFile:
+    from quadgen.quadlet import probefile  # noqa: PLC0415 - only where a gate needs it
+
+    text = header.stamp(probefile.text(service, serving, target), spec=label, services=(service.name,))
+    return UnitFile(f"{service.name}.probe", text, (service.name,))
 
 
 def _own_volume(target: Target) -> list[Assignment]:

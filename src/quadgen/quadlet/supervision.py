@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from quadgen.quadlet import gate
 from quadgen.quadlet.assignment import Assignment
 from quadgen.quadlet.container import needs_network_at_start
+from quadgen.quadlet.readiness import mode
 from quadgen.quadlet.version import PodmanVersion
 
 if TYPE_CHECKING:
@@ -17,6 +19,10 @@ if TYPE_CHECKING:
 
 # Creating the container, and pulling the image when it is missing, come before the server's own start.
 _PULL_SECONDS = 900
+# What the checks before a start wait at most for each of devices and GPU memory.
+WAIT_SECONDS = 120
+# After its last word to systemd a gate has this long.
+_GATE_MARGIN = 60
 _STOP_SECONDS = 10  # Podman's default
 # A stop that fails is followed by SIGKILL and by removing the container.
 _STOP_MARGIN = 30
@@ -25,13 +31,15 @@ _DELAY_STEPS = 5
 _QUADLET_SECTION = PodmanVersion(5, 3)
 
 
-def unit(service: Service) -> Iterator[Assignment]:
+def unit(service: Service, target: Target) -> Iterator[Assignment]:
     """The keys of [Unit]."""
     yield _set(service, "Unit", "Description", f"vLLM serving {service.names[0]}")
     for key, names in (("Requires", service.requires), ("After", service.after + service.requires)):
         if names:
             yield _set(service, "Unit", key, tuple(dict.fromkeys(names)), key.lower())
-    yield _set(service, "Unit", "StartLimitIntervalSec", start_limit_window(service), "restart", "window")
+    yield from gate.wants_watch(service, target)
+    window = start_limit_window(service, target)
+    yield _set(service, "Unit", "StartLimitIntervalSec", window, "restart", "window")
     yield _set(service, "Unit", "StartLimitBurst", service.restart.attempts, "restart", "attempts")
 
 
@@ -44,12 +52,15 @@ def supervision(service: Service, target: Target) -> Iterator[Assignment]:
     if (target.systemd or 0) >= _GROWING_DELAY and restart.max_delay > restart.delay:
         yield _set(service, "Service", "RestartSteps", _DELAY_STEPS)
         yield _set(service, "Service", "RestartMaxDelaySec", restart.max_delay, "restart", "max-delay")
-    yield _set(service, "Service", "TimeoutStartSec", start_seconds(service), "probe", "startup-timeout")
+    yield _set(
+        service, "Service", "TimeoutStartSec", start_seconds(service, target), "probe", "startup-timeout"
+    )
     yield _set(service, "Service", "TimeoutStopSec", stop_seconds(service) + _STOP_MARGIN, "stop-timeout")
     if service.slice:
         yield _set(service, "Service", "Slice", service.slice, "slice")
     for command in service.pre_start:
         yield _set(service, "Service", "ExecStartPre", command, "pre-start")
+    yield from gate.commands(service, target)
 
 
 def stop_timeout(service: Service) -> Assignment:
@@ -84,14 +95,29 @@ def stop_seconds(service: Service) -> int:
     return service.stop_timeout or _STOP_SECONDS + (drain if isinstance(drain, int) else 0)
 
 
-def start_seconds(service: Service) -> int:
-    """Seconds that a start may take, with the image's download."""
+def start_seconds(service: Service, target: Target) -> int:
+    """Seconds that each command of a start may take.
+
+    The gate counts `startup-timeout` itself, and asks systemd for more time while there is progress. So
+    systemd only waits for the image's download, and for a gate that has to see a stall.
+    """
+    if mode(service, target) == "host":
+        return max(_PULL_SECONDS, service.probe.stall_timeout) + _GATE_MARGIN
     return service.probe.startup_timeout + _PULL_SECONDS
 
 
-def start_limit_window(service: Service) -> int:
-    """Seconds within which the attempts count: by default all of them at their slowest fit."""
-    slowest = start_seconds(service) + stop_seconds(service) + _STOP_MARGIN + service.restart.max_delay
+def start_limit_window(service: Service, target: Target) -> int:
+    """Seconds within which the attempts count: by default all of them at their slowest fit.
+
+    A window that is too short lets slow attempts drop out of it one by one: the limit is never reached.
+    """
+    one_command = start_seconds(service, target)
+    slowest = one_command * (1 + len(service.pre_start))
+    if mode(service, target) == "host":
+        loading = service.probe.startup_timeout + _GATE_MARGIN
+        # Another service may load onto the card first.
+        slowest += 2 * WAIT_SECONDS + 2 * loading
+    slowest += stop_seconds(service) + _STOP_MARGIN + service.restart.max_delay
     return service.restart.window or service.restart.attempts * slowest
 
 

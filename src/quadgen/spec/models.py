@@ -31,20 +31,27 @@ class Probe:
     """How a start is held until the model answers, and how a running model is judged."""
 
     mode: str = key(
-        schema.choice("container", "off"),
-        "Where the check runs: inside the container, or nowhere, and a running container counts as started.",
-        default="container",
+        schema.choice("host", "container", "off"),
+        "Who looks: gate and watch on the host, a check inside the container, or nobody.",
+        default="host",
     )
     startup_timeout: int = key(
         SECONDS, "Time from the container's start until the model must answer.", default=3600
     )
+    stall_timeout: int = key(SECONDS, "Time that a loading model may go without any progress.", default=600)
+    hang_timeout: int = key(SECONDS, "Time without a token while requests wait for one.", default=120)
+    warmup: bool = key(schema.flag(), "Whether a request for one token ends the start.", default=True)
     interval: int = key(SECONDS, "Time between two looks at a running model.", default=15)
-    timeout: int = key(SECONDS, "Time that one look may take.", default=30)
+    timeout: int = key(SECONDS, "Time that one look inside the container may take.", default=30)
     failures: int = key(
         schema.number(least=1, most=100),
         "Failed looks in a row after which the model counts as dead and is started anew.",
         default=4,
     )
+    tls_ca: str | None = key(
+        HOST_PATH, "Certificate authority to trust; without one every certificate will do.", default=None
+    )
+    tls_name: str | None = key(TEXT, "Name in the certificate, where it is not the address.", default=None)
 
 
 @table

@@ -137,6 +137,9 @@ def _unwritable(service: Service) -> Iterator[Finding]:
 
 def _options(service: Service) -> dict[str, Any]:
     options: dict[str, Any] = {}
+    if service.probe.mode != "off" and catalog_of(release_of(service) or ""):
+        # Looks every few seconds would fill the access log. Every release with a catalog has the option.
+        options["disable-access-log-for-endpoints"] = "/health,/v1/models,/metrics"
     if service.revision:
         options["revision"] = service.revision
     if service.lora:
