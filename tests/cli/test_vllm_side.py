@@ -52,7 +52,8 @@ def test_what_vllm_would_refuse_is_refused_before(
 
 
 def test_a_release_without_a_catalog_is_written_by_structure_alone(tmp_path: Path) -> None:
-    status, findings = check(tmp_path, HEAD + 'vllm = "0.34.0"\nserve.whatever = true\n')
+    head = HEAD.replace("service.a", "service.mine")
+    status, findings = check(tmp_path, head + 'vllm = "0.34.0"\nserve.whatever = true\n')
     assert status == 0
     assert [(finding["severity"], finding["code"]) for finding in findings] == [
         ("warning", "release-unknown")

@@ -41,7 +41,8 @@ def of_this_start(
         return file
     file = load(copy if copy.exists() else path)
     if command == _LAST:
-        copy.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            copy.unlink()
     return file
 
 

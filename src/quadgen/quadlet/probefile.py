@@ -41,7 +41,7 @@ def text(service: Service, serving: Serving, target: Target) -> str:
         budgets=Budgets(
             startup_timeout=probe.startup_timeout,
             stall_timeout=probe.stall_timeout,
-            wait_timeout=supervision.WAIT_SECONDS,
+            wait_timeout=probe.wait_timeout,
             interval=probe.interval,
             failures=probe.failures,
             hang_timeout=probe.hang_timeout,

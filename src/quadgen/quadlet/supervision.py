@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
 # Creating the container, and pulling the image when it is missing, come before the server's own start.
 _PULL_SECONDS = 900
-# What the checks before a start wait at most for each of devices and GPU memory.
-WAIT_SECONDS = 120
 # After its last word to systemd a gate has this long.
 _GATE_MARGIN = 60
 _STOP_SECONDS = 10  # Podman's default
@@ -52,9 +50,8 @@ def supervision(service: Service, target: Target) -> Iterator[Assignment]:
     if (target.systemd or 0) >= _GROWING_DELAY and restart.max_delay > restart.delay:
         yield _set(service, "Service", "RestartSteps", _DELAY_STEPS)
         yield _set(service, "Service", "RestartMaxDelaySec", restart.max_delay, "restart", "max-delay")
-    yield _set(
-        service, "Service", "TimeoutStartSec", start_seconds(service, target), "probe", "startup-timeout"
-    )
+    start = start_seconds(service, target)
+    yield _set(service, "Service", "TimeoutStartSec", start, "probe", "startup-timeout")
     yield _set(service, "Service", "TimeoutStopSec", stop_seconds(service) + _STOP_MARGIN, "stop-timeout")
     if service.slice:
         yield _set(service, "Service", "Slice", service.slice, "slice")
@@ -116,7 +113,7 @@ def start_limit_window(service: Service, target: Target) -> int:
     if mode(service, target) == "host":
         loading = service.probe.startup_timeout + _GATE_MARGIN
         # Another service may load onto the card first.
-        slowest += 2 * WAIT_SECONDS + 2 * loading
+        slowest += 2 * service.probe.wait_timeout + 2 * loading
     slowest += stop_seconds(service) + _STOP_MARGIN + service.restart.max_delay
     return service.restart.window or service.restart.attempts * slowest
 

@@ -6,6 +6,7 @@ from itertools import combinations
 from typing import TYPE_CHECKING
 
 from quadgen.findings import Finding, Severity
+from quadgen.spec import neighbours
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -19,9 +20,12 @@ def findings(spec: Spec) -> list[Finding]:
     """All findings about keys that don't go together."""
     found: list[Finding] = []
     for service in spec.services:
-        for check in (_memory, _network, _image, _groups, _pod, _exposure, _window, _mounts):
+        for check in (
+            _memory, _network, _image, _update, _groups, _pod, _exposure, _window, _draining, _mounts, _socket
+        ):  # fmt: skip
             found.extend(check(service))
     found.extend(_ports(spec))
+    found.extend(neighbours.findings(spec))
     return found
 
 
@@ -124,6 +128,17 @@ def _image(service: Service) -> Iterator[Finding]:
         )
 
 
+def _update(service: Service) -> Iterator[Finding]:
+    if service.auto_update and service.probe.mode == "off":
+        yield _of(
+            service,
+            "auto-update",
+            "update-without-gate",
+            "without a probe Podman takes every new image for a good one and never goes back",
+            'leave probe.mode at "host", or auto-update out',
+        )
+
+
 def _groups(service: Service) -> Iterator[Finding]:
     if "keep-groups" in service.groups and len(service.groups) > 1:
         yield _of(
@@ -179,6 +194,34 @@ def _window(service: Service) -> Iterator[Finding]:
             f"{restart.attempts} attempts, {restart.delay} s apart, never fit into {restart.window} s:"
             " the limit is never reached",
             f"raise window well above {shortest} s, or leave it out",
+        )
+
+
+def _draining(service: Service) -> Iterator[Finding]:
+    drain = service.serve.get("shutdown-timeout")
+    if service.stop_timeout and isinstance(drain, int) and service.stop_timeout <= drain:
+        yield _of(
+            service,
+            "stop-timeout",
+            "drain-cut-off",
+            f"Podman kills the server after {service.stop_timeout} s, and it may drain for {drain} s",
+            f"raise stop-timeout above {drain}, or leave it out: it follows shutdown-timeout",
+        )
+
+
+def _socket(service: Service) -> Iterator[Finding]:
+    uds = service.serve.get("uds")
+    mounted = isinstance(uds, str) and any(
+        volume.bind and uds.startswith(f"{volume.target}/") for volume in service.volumes
+    )
+    if uds and service.probe.mode == "host" and not mounted:
+        yield _of(
+            service,
+            "serve/uds",
+            "socket-inside",
+            f"the socket {uds} is in the container alone, so nobody looks after the server",
+            'mount its folder from the host, such as volumes = ["~/sockets:/sockets"]',
+            severity="warning",
         )
 
 

@@ -40,6 +40,9 @@ class Probe:
     )
     stall_timeout: int = key(SECONDS, "Time that a loading model may go without any progress.", default=600)
     hang_timeout: int = key(SECONDS, "Time without a token while requests wait for one.", default=120)
+    wait_timeout: int = key(
+        SECONDS, "Time that a start waits for late devices, and for the memory of its GPUs.", default=120
+    )
     warmup: bool = key(schema.flag(), "Whether a request for one token ends the start.", default=True)
     interval: int = key(SECONDS, "Time between two looks at a running model.", default=15)
     timeout: int = key(SECONDS, "Time that one look inside the container may take.", default=30)
