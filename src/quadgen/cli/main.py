@@ -1,13 +1,13 @@
-"""The group of commands: each is imported when it is used, so that help and version stay fast."""
+"""The command line's top: what there is, and how it fails."""
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import Any
 
 import click
 
 from quadgen import __version__
+from quadgen.cli.group import Commands
 from quadgen.cli.settings import Settings, common, settings_of
 from quadgen.errors import QuadgenError
 
@@ -17,41 +17,19 @@ COMMANDS = {
     "check": "Check the spec, and change nothing.",
     "render": "Print the unit files, or write them to a folder.",
     "install": "Bring the unit files to systemd, as one change.",
+    "start": "Start services, and show how they load.",
+    "restart": "Stop services and start them anew.",
+    "stop": "Stop services.",
+    "status": "Show how the installed services are.",
+    "probe": "Look at a running service.",
     "uninstall": "Take installed unit files away again.",
     "options": "Search and explain the options of `vllm serve`.",
     "schema": "Print the JSON Schema of a spec, for editors.",
 }
 
 
-class Commands(click.Group):
-    """Loads a command's module when the command is used, and turns errors into lines."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
-        """Names in the order of COMMANDS."""
-        return list(COMMANDS)
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
-        """Import the command's module."""
-        if cmd_name not in COMMANDS:
-            return None
-        command = import_module(f"quadgen.cli.{cmd_name}").command
-        assert isinstance(command, click.Command)  # noqa: S101
-        return command
-
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Answer a mistyped command with the nearest one."""
-        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
-            from quadgen.spec.refusal import did_you_mean  # noqa: PLC0415
-
-            ctx.fail(f"there is no command {args[0]!r}; {did_you_mean(args[0], COMMANDS)}")
-        return super().resolve_command(ctx, args)
-
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
-        """List the commands without importing any."""
-        with formatter.section("Commands"):
-            formatter.write_dl(list(COMMANDS.items()))
+class Quadgen(Commands):
+    """The whole command line; turns errors into lines."""
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command; an expected failure ends in its lines and its exit status."""
@@ -64,7 +42,12 @@ class Commands(click.Group):
             ctx.exit(error.exit_status)
 
 
-@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.group(
+    cls=Quadgen,
+    rows=COMMANDS,
+    prefix="quadgen.cli.",
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
 @click.version_option(__version__, message="quadgen %(version)s")
 @common
 @click.pass_context
@@ -77,7 +60,8 @@ def cli(ctx: click.Context) -> None:
     \b
       quadgen init                           write a first spec
       quadgen install                        bring it to systemd
-      systemctl --user start vllm-qwen       serve
+      quadgen start vllm-qwen                serve
+      quadgen status                         see how it is
       journalctl --user -u vllm-qwen         read the log
 
     The spec is --file, else $QUADGEN_FILE, ./quadgen.toml, or ~/.config/quadgen/quadgen.toml; with none of
