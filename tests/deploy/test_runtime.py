@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from quadgen.deploy.disk import Disk
-from quadgen.deploy.runtime import Runtime, RuntimePlace, base_python, own_runtime
+from quadgen.deploy.runtime import Runtime, RuntimePlace, base_python, outdated, own_runtime
 from quadgen.probe.probefile import ProbeFile, Server
 
 from .test_crash import dying, in_child
@@ -139,3 +139,13 @@ def test_removing_it_leaves_nothing_but_what_others_put_there(place: RuntimePlac
     place.install(SMALL, Disk())
     place.remove(Disk())
     assert not place.folder.parent.exists()
+
+
+def test_a_version_of_another_quadgen_is_told_of(tmp_path: Path) -> None:
+    place = RuntimePlace(tmp_path / "quadgen" / "probe")
+    assert list(outdated(tmp_path)) == []
+    place.install(SMALL, Disk())
+    (finding,) = outdated(tmp_path)
+    assert (finding.severity, finding.code) == ("warning", "other-runtime")
+    place.install(own_runtime(), Disk())
+    assert list(outdated(tmp_path)) == []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 import click
@@ -29,6 +30,9 @@ def command(ctx: click.Context, podman: str | None, vllm: str | None) -> None:
 
     With --vllm, only what another release would break or change in silence, with the edit for each.
     """
+    from quadgen.deploy.runtime import outdated  # noqa: PLC0415
+    from quadgen.host.paths import data_folder  # noqa: PLC0415
+
     settings = settings_of(ctx)
     try:
         loaded = inputs.load_spec(settings)
@@ -42,6 +46,9 @@ def command(ctx: click.Context, podman: str | None, vllm: str | None) -> None:
             raise
         output.result([finding.to_json() for finding in output.findings_of(error)])
         ctx.exit(error.exit_status)
+    if not (podman or vllm):
+        # That is about this machine.
+        findings = (*findings, *outdated(data_folder(os.environ)))
     if settings.json:
         output.result([finding.to_json() for finding in findings])
     else:

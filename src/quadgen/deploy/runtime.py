@@ -22,6 +22,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from quadgen.findings import Finding
 from quadgen.quadlet.gate import PROGRAM
 
 if TYPE_CHECKING:
@@ -182,6 +183,22 @@ class RuntimePlace:
         for path in others[_KEPT - 1 :] + [path for path in others if path.name.startswith(".")]:
             if path.is_dir():
                 disk.remove_tree(path)
+
+
+def outdated(data_folder: Path) -> Iterator[Finding]:
+    """A finding where the installed version is not the one that this quadgen would install.
+
+    Args:
+        data_folder: The user's data folder.
+    """
+    place = RuntimePlace(data_folder / "quadgen" / "probe")
+    if place.current() is not None and not place.is_whole(own_runtime()):
+        yield Finding(
+            severity="warning",
+            code="other-runtime",
+            message=f"{place.folder / _CURRENT}, which the units run, is of another release of quadgen",
+            remedy="run `quadgen install`; the units stay as they are, and nothing is restarted",
+        )
 
 
 def _holds(path: Path, data: bytes) -> bool:

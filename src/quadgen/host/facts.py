@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from quadgen.errors import HostError
 from quadgen.host.cdi import CdiSpec, read_cdi_specs, spec_folders
-from quadgen.host.paths import ROOT, home_folder, runtime_folder, xdg_folder
+from quadgen.host.paths import ROOT, data_folder, home_folder, runtime_folder, xdg_folder
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -134,9 +134,8 @@ def detect(runner: Runner, env: Mapping[str, str], *, root: Path = ROOT) -> Host
 
 def detect_data_home(env: Mapping[str, str]) -> Path | None:
     """`$XDG_DATA_HOME` where it is another folder than the default one."""
-    default = home_folder(env) / ".local/share"
-    folder = xdg_folder(env, "XDG_DATA_HOME", default)
-    return None if folder == default else folder
+    folder = data_folder(env)
+    return None if folder == home_folder(env) / ".local/share" else folder
 
 
 def detect_podman(runner: Runner) -> str | None:

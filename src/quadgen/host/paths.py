@@ -37,6 +37,11 @@ def xdg_folder(env: Mapping[str, str], variable: str, default: Path) -> Path:
     return value if value.is_absolute() else default
 
 
+def data_folder(env: Mapping[str, str]) -> Path:
+    """`$XDG_DATA_HOME`, by default `~/.local/share`."""
+    return xdg_folder(env, "XDG_DATA_HOME", home_folder(env) / ".local/share")
+
+
 def runtime_folder(env: Mapping[str, str]) -> Path | None:
     """`$XDG_RUNTIME_DIR`; a shell that su or sudo opened has none."""
     value = Path(env.get("XDG_RUNTIME_DIR", ""))
