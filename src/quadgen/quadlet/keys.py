@@ -55,12 +55,14 @@ def find_key(section: str, name: str) -> Key | None:
     )
 
 
+@cache
 def section_since(section: str) -> PodmanVersion | None:
     """The first Podman that knows one of Quadlet's sections; None when it is none of them."""
     row = _table()["sections"].get(section)
     return _version(row["since"]) if row else None
 
 
+@cache
 def section_names() -> tuple[str, ...]:
     """Every section that a key can be looked up in: Quadlet's own, then systemd's."""
     table = _table()
