@@ -82,6 +82,7 @@ class Catalog:
         rows = {name: row for name, life in histories.items() if (row := _fold(life["rows"], release))}
         self.options: Mapping[str, Option] = _Options(rows, histories)
         self._forms = _forms(rows)
+        self._classes: dict[str, JsonClass] = {}
 
     def find(self, form: str) -> Match | None:
         """The option that a written form means, or None.
@@ -105,6 +106,11 @@ class Catalog:
         Raises:
             KeyError: This release has no such class.
         """
+        if name not in self._classes:
+            self._classes[name] = self._json_class(name)
+        return self._classes[name]
+
+    def _json_class(self, name: str) -> JsonClass:
         entries = _read("classes")
         row = _fold(entries[name]["rows"], self.release)
         if row is None:
