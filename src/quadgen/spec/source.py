@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import re
 import tomllib
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from quadgen import resources
 from quadgen.errors import SpecError, UsageError
@@ -35,8 +34,7 @@ class SpecFloat(float):
         return number
 
 
-@dataclass(frozen=True, slots=True)
-class Source:
+class Source(NamedTuple):
     """A spec file.
 
     Args:
