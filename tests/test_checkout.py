@@ -54,9 +54,20 @@ def test_it_sets_itself_up_once_and_again_after_a_change(clone: Path, own_home: 
     changed = run(clone, own_home, "--version")
     assert "setting up" in changed.stderr
     assert changed.stdout.startswith("quadgen 9.")
+    # The same version with other code is another quadgen, too.
+    texts = clone / "src" / "quadgen" / "cli" / "main.py"
+    texts.write_text(texts.read_text().replace("Write a first spec to start from.", "Changed."))
+    assert "Changed." in run(clone, own_home, "--help").stdout
 
     installed = own_home / ".local" / "share" / "quadgen" / "environment" / "bin" / "quadgen"
-    alone = subprocess.run([installed, "--version"], cwd="/", capture_output=True, check=True, text=True)
+    alone = subprocess.run(
+        [installed, "--version"],
+        cwd="/",
+        env={"PATH": "/usr/bin:/bin"},
+        capture_output=True,
+        check=True,
+        text=True,
+    )
     assert alone.stdout == changed.stdout
 
 

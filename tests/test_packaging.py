@@ -91,7 +91,8 @@ def test_help_and_version_load_click_and_little_else(option: str, tmp_path: Path
     assert loaded & {*NEVER, "jinja2", "json", "pydantic_core", "tempfile", "tomllib"} == set()
     own = {name for name in loaded if name.split(".")[0] == "quadgen"}
     assert own <= {
-        "quadgen", "quadgen.__main__", "quadgen.cli", "quadgen.cli.main", "quadgen.cli.settings", "quadgen.errors",
+        "quadgen", "quadgen.__main__", "quadgen.cli", "quadgen.cli.group", "quadgen.cli.main", "quadgen.cli.settings",
+        "quadgen.errors",
     }  # fmt: skip
 
 
@@ -106,7 +107,9 @@ def test_render_loads_neither_http_nor_what_only_failures_need(tmp_path: Path) -
     elsewhere = ("quadgen.deploy", "quadgen.host", "quadgen.vllm.rules_", "quadgen.vllm.upgrade")
     assert [name for name in loaded if name.startswith(elsewhere)] == []
     commands = {name for name in loaded if name.startswith("quadgen.cli.")}
-    assert commands <= {f"quadgen.cli.{name}" for name in ("inputs", "main", "output", "render", "settings")}
+    assert commands <= {
+        f"quadgen.cli.{name}" for name in ("group", "inputs", "main", "output", "render", "settings")
+    }
 
 
 def modules_after(arguments: list[str], folder: Path) -> set[str]:

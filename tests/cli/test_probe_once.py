@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import re
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -54,14 +55,28 @@ def test_what_does_not_serve_is_status_1(
     assert table["levels"][0] == {"level": "unit", "answer": "active (running)", "seconds": 0.0}
 
 
+def test_a_running_service_is_asked_where_its_start_put_it(machine: Machine, server: Behaviour) -> None:
+    installed = machine.home.folder / "vllm-a.probe"
+    started = Path(machine.home.env["XDG_RUNTIME_DIR"]) / "quadgen/started/vllm-a.probe"
+    started.parent.mkdir(parents=True)
+    started.write_text(installed.read_text())
+    machine.home.install("vllm-a", url="http://127.0.0.1:1")
+    assert machine.quadgen("probe", "once", "vllm-a").exit_code == 0
+    started.unlink()
+    assert machine.quadgen("probe", "once", "vllm-a").exit_code == 1
+    assert "/health" in server.asked
+
+
 @pytest.mark.parametrize(
-    ("text", "told"),
-    [(None, "vllm-a is installed without a probe file"), ("{}", "schema is None, this probe reads 1")],
+    ("text", "told", "status"),
+    [(None, "vllm-a is installed without a probe file", 2), ("{}", "schema is None, this probe reads 1", 1)],
     ids=["none", "damaged"],
 )
-def test_without_a_probe_file_nothing_is_asked(machine: Machine, text: str | None, told: str) -> None:
+def test_without_a_probe_file_nothing_is_asked(
+    machine: Machine, text: str | None, told: str, status: int
+) -> None:
     machine.home.install("vllm-a", probe=False)
     if text is not None:
         (machine.home.folder / "vllm-a.probe").write_text(text)
     done = machine.quadgen("probe", "once", "vllm-a")
-    assert (done.exit_code, told in done.stderr) == (2, True)
+    assert (done.exit_code, told in done.stderr) == (status, True)

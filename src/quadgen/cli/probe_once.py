@@ -51,14 +51,17 @@ def command(ctx: click.Context, name: str) -> None:
 
 
 def _probe_file(service: InstalledService) -> ProbeFile:
-    if service.probe is None:
-        if service.problem:
-            raise UsageError(service.problem, "run `quadgen install` to write it anew")
+    """The probe file that the running start went by, else the installed one."""
+    from quadgen.deploy.services import PROBE_FILE  # noqa: PLC0415
+    from quadgen.probe.probefile import load  # noqa: PLC0415
+    from quadgen.probe.started import of_this_start  # noqa: PLC0415
+
+    if service.path is None or (service.probe is None and not service.problem):
         raise UsageError(
             f"{service.name} is installed without a probe file, so it is not known where it answers",
             'set mode = "host" in its probe table, then run `quadgen install`',
         )
-    return service.probe
+    return of_this_start("once", service.path.with_suffix(PROBE_FILE), load, os.environ)
 
 
 def _lines(name: str, report: Report) -> list[str]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from quadgen.deploy.place import OWN_FOLDER
 from quadgen.host.paths import home_folder, xdg_folder
-from quadgen.probe.probefile import ProbeFile, ProbeFileError, parse
+from quadgen.probe.probefile import ProbeFile, ProbeFileError, load
 from quadgen.probe.state import folder as state_folder
 from quadgen.quadlet import header
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
 
-_UNIT, _PROBE = ".container", ".probe"
+_UNIT, PROBE_FILE = ".container", ".probe"
 _EXEC = re.compile(r'^Exec=(?:"((?:[^"\\]|\\.)*)"|(\S+))', re.MULTILINE)
 _PORT = re.compile(r"^PublishPort=(.*):\d+$", re.MULTILINE)
 
@@ -95,13 +95,11 @@ def _listed(folder: Path) -> Iterator[Path]:
 
 
 def _service(name: str, path: Path, text: str) -> InstalledService:
-    file = path.with_suffix(_PROBE)
+    file = path.with_suffix(PROBE_FILE)
     probe, problem = None, ""
-    written = _text(file)
-    if written is not None:
-        told = header.read(written)
+    if file.exists():
         try:
-            probe = parse(told.body if told else written, str(file))
+            probe = load(file)
         except ProbeFileError as error:
             problem = error.message
     return InstalledService(
