@@ -160,3 +160,22 @@ def test_the_prefix_of_a_line_is_left_out(line: str, text: str) -> None:
 
 def test_the_last_error_of_a_log_without_one_is_empty() -> None:
     assert last_error(["all is well", "(APIServer pid=9) INFO 01-31 10:00:00 [x.py:1] ok"]) == ""
+
+
+def test_a_pydantic_error_is_told_in_its_own_words_and_not_by_its_count() -> None:
+    log = [
+        "(APIServer pid=1) pydantic_core._pydantic_core.ValidationError: 1 validation error for ModelConfig",
+        "",
+        "  Value error, User-specified max_model_len (9) is greater than 5. [type=value_error, input_value=x]",
+        "    For further information visit https://errors.pydantic.dev/2.14/v/value_error",
+    ]
+    for lines in (log, [line for line in log if line]):
+        reason = diagnose(lines, probe_file())
+        assert reason is not None
+        assert (reason.kind, reason.line) == (
+            "config",
+            "Value error, User-specified max_model_len (9) is greater than 5.",
+        )
+    alone = diagnose(log[:1], probe_file())
+    assert alone is not None
+    assert alone.line.endswith("1 validation error for ModelConfig")

@@ -68,6 +68,8 @@ _ERROR = re.compile(
 # `(EngineCore pid=7) ERROR 01-31 10:00:00 [core.py:9] `: who said it, when and where.
 _PREFIX = re.compile(r"^(?:\(\w[^)]*\)\s*)?(?:(?:ERROR|CRITICAL)\s[\d-]+\s[\d:]+\s\[[^]]*\]\s*)?")
 _LONGEST = 300
+_COUNTED = re.compile(r"\d+ validation errors? for \w+")
+_INPUT = re.compile(r"\s*\[type=.*$")
 
 
 @cache
@@ -86,16 +88,25 @@ def diagnose(log: Sequence[str], file: ProbeFile, *, status: int | None = None) 
     """
     told = [line for line in log if not _LEVEL.search(line)]
     for row, pattern in patterns():
-        found = next((line for line in told if pattern.search(line)), None)
+        found = next((number for number, line in enumerate(told) if pattern.search(line)), None)
         if found is not None:
             reason = Reason(kind=row.kind, what=row.what, remedy=row.remedy, permanent=row.permanent)
-            return _filled(replace(reason, line=bare(found)), file)
+            return _filled(replace(reason, line=_telling(told, found)), file)
     row_of_status = STATUS_ROWS.get(status) if status is not None else None
     last = last_error(told)
     if row_of_status is not None:
         kind, what, remedy = row_of_status
         return _filled(Reason(kind=kind, what=what, remedy=remedy, line=last), file)
     return Reason(kind="error", what="the server failed", line=last) if last else None
+
+
+def _telling(log: Sequence[str], number: int) -> str:
+    """The line, or the one behind it that says what a pydantic error only counts."""
+    if _COUNTED.search(log[number]):
+        for line in log[number + 1 : number + 4]:
+            if line.startswith(" ") and line.strip():
+                return bare(_INPUT.sub("", line))
+    return bare(log[number])
 
 
 def last_error(log: Iterable[str]) -> str:
