@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 
     Service = Callable[[str], Served]
 
+# The whole table of faults takes long: `scripts/test faults` runs it.
+pytestmark = pytest.mark.faults
+
 QUADGEN = "/src/scripts/quadgen"
 ENVIRONMENT = ".local/share/quadgen/environment"
 CONFIG = ".config/quadgen/quadgen.toml"
