@@ -228,7 +228,9 @@ class Host:
         """Remove the group and the files of a boot that has ended."""
         if self.cgroup.is_dir():
             for group, _, _ in os.walk(self.cgroup, topdown=False):
-                Path(group).rmdir()
+                # Podman may still be removing groups of its own.
+                with suppress(FileNotFoundError):
+                    Path(group).rmdir()
         remove(self.folder)
 
 
