@@ -4,12 +4,15 @@ from .command import TestHostError
 from .debian import RELEASES, cannot_host, generator
 from .images import BASE_IMAGE, VLLM_IMAGE, build_images
 from .machine import Host
+from .places import VLLM
 from .rootfs import build
+from .specs import stub_service, tiny_service
 from .vllm_environment import base_prefix, make_environment, make_model
 
 __all__ = [
     "BASE_IMAGE",
     "RELEASES",
+    "VLLM",
     "VLLM_IMAGE",
     "Host",
     "TestHostError",
@@ -20,4 +23,6 @@ __all__ = [
     "generator",
     "make_environment",
     "make_model",
+    "stub_service",
+    "tiny_service",
 ]

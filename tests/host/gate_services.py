@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from testhost import BASE_IMAGE, VLLM_IMAGE, base_prefix
-from testhost.places import MODELS, VLLM, VLLM_VERSION
+from testhost import BASE_IMAGE, stub_service, tiny_service
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,9 +23,12 @@ HANG, INTERVAL = 15, 3
 
 def spec() -> str:
     """All of them."""
-    return "\n".join((real("vllm-gate", LIVELY), real("vllm-late", "serve.max-model-len = 999999"), *stubs()))
+    return "\n".join((real("vllm-gate", LIVELY), real("vllm-late", LATE), *stubs()))
 
 
+# More than the model allows, which only the server that applies the override can know.
+LATE = """serve.max-model-len = 300
+serve.hf-overrides = { max_position_embeddings = 256 }"""
 LIVELY = f"""probe = {{ hang-timeout = {HANG}, interval = {INTERVAL} }}
 restart = {{ delay = 2, max-delay = 2, attempts = 50 }}
 serve.max-model-len = 256"""
@@ -34,22 +36,8 @@ serve.max-model-len = 256"""
 
 def real(name: str, more: str) -> str:
     """A service of the real server with the tiny model."""
-    return f"""
-[service.{name}]
-model = "{MODELS}/tiny"
-image = "{VLLM_IMAGE}"
-vllm = "{VLLM_VERSION}"
-served-name = ["tiny", "tiny with a blank and 100%"]
-accelerator = "none"
-offline = true
-start-on-boot = {"true" if name == "vllm-gate" else "false"}
-listen = {PORTS[name]}
-volumes = ["{VLLM}:{VLLM}:ro", "{base_prefix()}:{base_prefix()}:ro"]
-env.VLLM_CPU_KVCACHE_SPACE = 1
-serve.enforce-eager = true
-serve.dtype = "float32"
-{more}
-"""
+    more = f"start-on-boot = {'true' if name == 'vllm-gate' else 'false'}\n{more}"
+    return tiny_service(name, str(PORTS[name]), more, names='["tiny", "tiny with a blank and 100%"]')
 
 
 def stubs() -> Iterator[str]:
@@ -78,18 +66,4 @@ def stubs() -> Iterator[str]:
 
 def stub(name: str, more: str, *, image: str = BASE_IMAGE, volume: str = "", listen: str = "%d") -> str:
     """A service whose server is the stub."""
-    volumes = [f"{base_prefix()}:{base_prefix()}:ro", "/src/tests/host:/stub:ro", *filter(None, [volume])]
-    accelerator = "" if "accelerator" in more else 'accelerator = "none"'
-    return f"""
-[service.{name}]
-model = "org/stub"
-image = "{image}"
-entrypoint = ["{base_prefix()}/bin/python3.11", "-u", "/stub/stub_vllm.py"]
-served-name = "tiny"
-offline = true
-start-on-boot = false
-listen = {listen % PORTS[name]}
-volumes = {volumes}
-{accelerator}
-{more}
-"""
+    return stub_service(name, listen % PORTS[name], more, image=image, volume=volume)

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from testhost import BASE_IMAGE, VLLM_IMAGE, base_prefix
-from testhost.places import MODELS, VLLM, VLLM_VERSION
+from testhost import BASE_IMAGE, tiny_service
+from testhost.places import VLLM_VERSION
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,23 +24,6 @@ UNITS = ".config/containers/systemd/quadgen"
 ON_ONE = pytest.mark.parametrize("host", ["trixie"], indirect=True)
 # A cold start on a busy machine.
 SERVING = 600
-SPEC = f"""
-[service.vllm-tiny]
-model = "{MODELS}/tiny"
-image = "{VLLM_IMAGE}"
-vllm = "{VLLM_VERSION}"
-served-name = "tiny"
-accelerator = "none"
-offline = true
-start-on-boot = false
-listen = 8371
-volumes = ["{VLLM}:{VLLM}:ro", "{base_prefix()}:{base_prefix()}:ro"]
-probe.interval = 3
-env.VLLM_CPU_KVCACHE_SPACE = 1
-serve.enforce-eager = true
-serve.dtype = "float32"
-serve.max-model-len = 256
-"""
 # Stands for a server: does what its shell script says, and never answers.
 STUB = """
 [service.{name}]
@@ -65,7 +48,9 @@ def stub(name: str, script: str, port: int, more: str = "") -> str:
 @pytest.fixture(scope="module")
 def services(host: BootedHost) -> Iterator[BootedHost]:
     """A real service, one that loads for ever, and one that always fails; none of them runs."""
-    spec = SPEC + stub("endless", "exec sleep 900", 8372) + stub("broken", BROKEN, 8373, FEW)
+    more = "start-on-boot = false\nprobe.interval = 3\nserve.max-model-len = 256"
+    spec = tiny_service("vllm-tiny", "8371", more)
+    spec += stub("endless", "exec sleep 900", 8372) + stub("broken", BROKEN, 8373, FEW)
     host.user("mkdir", "-p", ".config/quadgen")
     assert host.host.run(["sh", "-c", f"cat >{CONFIG}"], input=spec).returncode == 0
     host.user(QUADGEN, "install")

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from testhost import VLLM_IMAGE, base_prefix
-from testhost.places import MODELS, VLLM
+from testhost import tiny_service
+from testhost.places import MODELS
 
 if TYPE_CHECKING:
     from .conftest import BootedHost
@@ -18,88 +18,73 @@ QUADGEN = "/src/scripts/quadgen"
 # One of each kind that the catalog knows: flags, both forms of booleans, numbers, sizes, text with line ends and
 # quotes, choices, lists, JSON as a table and as dotted keys.
 SERVE = r'''
-max-model-len = "256"
-dtype = "float32"
-enforce-eager = true
-seed = 7
-max-num-seqs = 4
-max-num-batched-tokens = "1k"
-gpu-memory-utilization = 0.50
-enable-prefix-caching = true
-prefix-caching-hash-algo = "sha256"
-enable-chunked-prefill = true
-scheduling-policy = "priority"
-async-scheduling = false
-stream-interval = 2
-enable-log-requests = true
-enable-log-outputs = true
-max-log-len = 100
-uvicorn-log-level = "info"
-disable-uvicorn-access-log = false
-disable-access-log-for-endpoints = "/health,/metrics"
-disable-fastapi-docs = true
-enable-server-load-tracking = true
-enable-prompt-tokens-details = true
-enable-force-include-usage = true
-enable-tokenizer-info-endpoint = true
-return-tokens-as-token-ids = true
-response-role = "assistant"
-chat-template = """{% for message in messages %}
+serve.max-model-len = "256"
+serve.seed = 7
+serve.max-num-seqs = 4
+serve.max-num-batched-tokens = "1k"
+serve.gpu-memory-utilization = 0.50
+serve.enable-prefix-caching = true
+serve.prefix-caching-hash-algo = "sha256"
+serve.enable-chunked-prefill = true
+serve.scheduling-policy = "priority"
+serve.async-scheduling = false
+serve.stream-interval = 2
+serve.enable-log-requests = true
+serve.enable-log-outputs = true
+serve.max-log-len = 100
+serve.uvicorn-log-level = "info"
+serve.disable-uvicorn-access-log = false
+serve.disable-access-log-for-endpoints = "/health,/metrics"
+serve.disable-fastapi-docs = true
+serve.enable-server-load-tracking = true
+serve.enable-prompt-tokens-details = true
+serve.enable-force-include-usage = true
+serve.enable-tokenizer-info-endpoint = true
+serve.return-tokens-as-token-ids = true
+serve.response-role = "assistant"
+serve.chat-template = """{% for message in messages %}
 {{ message['role'] }}: "{{ message['content'] }}" 100% $HOME
 {% endfor %}"""
-chat-template-content-format = "string"
-trust-request-chat-template = false
-default-chat-template-kwargs = { enable_thinking = true }
-allowed-origins = ["http://localhost", "https://x.example"]
-allow-credentials = true
-generation-config = "vllm"
-override-generation-config = { temperature = 0.5, top_k = 3 }
-max-logprobs = 5
-logprobs-mode = "raw_logprobs"
-tokenizer-mode = "auto"
-model-impl = "auto"
-load-format = "safetensors"
-use-tqdm-on-load = false
-tensor-parallel-size = 1
-pipeline-parallel-size = 1
-disable-custom-all-reduce = true
-enable-lora = true
-lora-modules = ["extra=MODELS/tiny-lora"]
-max-loras = 1
-max-cpu-loras = 2
-max-lora-rank = 8
-"compilation-config.mode" = 0
-structured-outputs-config = { backend = "xgrammar", disable_any_whitespace = true }
-shutdown-timeout = 5
-h11-max-header-count = 300
-enable-auto-tool-choice = true
-tool-call-parser = "hermes"
-reasoning-parser = "qwen3"
-root-path = "/behind"
+serve.chat-template-content-format = "string"
+serve.trust-request-chat-template = false
+serve.default-chat-template-kwargs = { enable_thinking = true }
+serve.allowed-origins = ["http://localhost", "https://x.example"]
+serve.allow-credentials = true
+serve.generation-config = "vllm"
+serve.override-generation-config = { temperature = 0.5, top_k = 3 }
+serve.max-logprobs = 5
+serve.logprobs-mode = "raw_logprobs"
+serve.tokenizer-mode = "auto"
+serve.model-impl = "auto"
+serve.load-format = "safetensors"
+serve.use-tqdm-on-load = false
+serve.tensor-parallel-size = 1
+serve.pipeline-parallel-size = 1
+serve.disable-custom-all-reduce = true
+serve.enable-lora = true
+serve.lora-modules = ["extra=MODELS/tiny-lora"]
+serve.max-loras = 1
+serve.max-cpu-loras = 2
+serve.max-lora-rank = 8
+serve."compilation-config.mode" = 0
+serve.structured-outputs-config = { backend = "xgrammar", disable_any_whitespace = true }
+serve.shutdown-timeout = 5
+serve.h11-max-header-count = 300
+serve.enable-auto-tool-choice = true
+serve.tool-call-parser = "hermes"
+serve.reasoning-parser = "qwen3"
+serve.root-path = "/behind"
 '''.replace("MODELS", str(MODELS))
 
 
 def spec() -> str:
-    """The spec; where vLLM lies is known only once it is installed."""
-    return f"""
-[service.vllm-many]
-model = "{MODELS}/tiny"
-image = "{VLLM_IMAGE}"
-vllm = "0.32.0"
-served-name = ["many", "a \\"second\\" name; 100% $HOME"]
-accelerator = "none"
-offline = true
-listen = "127.0.0.1:8022"
-volumes = ["{VLLM}:{VLLM}:ro", "{base_prefix()}:{base_prefix()}:ro"]
-env.VLLM_CPU_KVCACHE_SPACE = 1
-[service.vllm-many.serve]
-{SERVE}
-"""
+    names = r'["many", "a \"second\" name; 100% $HOME"]'
+    return tiny_service("vllm-many", '"127.0.0.1:8022"', SERVE, names=names)
 
 
 @pytest.mark.vllm
 def test_at_least_40_options_at_once_take_effect(host: BootedHost) -> None:
-    assert len(tomllib.loads(SERVE)) >= 40
+    assert len(tomllib.loads(SERVE)["serve"]) >= 40
     host.user("sh", "-c", "cat >~/many.toml <<'END'\n" + spec() + "END\n")
     try:
         host.user(QUADGEN, "install", "--file", "/home/user/many.toml")

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from testhost import VLLM_IMAGE, base_prefix
-from testhost.places import MODELS, VLLM
+from testhost import tiny_service
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -20,27 +19,8 @@ KEY = 'top secret $KEY with 100% "quotes"'
 
 
 def spec() -> str:
-    """The spec; where vLLM lies is known only once it is installed."""
-    return f"""
-[service.vllm-tiny]
-model = "{MODELS}/tiny"
-image = "{VLLM_IMAGE}"
-vllm = "0.32.0"
-served-name = ["tiny", "tiny with a blank and 100%"]
-accelerator = "none"
-offline = true
-listen = "127.0.0.1:8021"
-api-key = "tiny-key"
-volumes = ["{VLLM}:{VLLM}:ro", "{base_prefix()}:{base_prefix()}:ro"]
-
-[service.vllm-tiny.env]
-VLLM_CPU_KVCACHE_SPACE = 1
-
-[service.vllm-tiny.serve]
-enforce-eager = true
-dtype = "float32"
-max-model-len = 256
-"""
+    more = 'api-key = "tiny-key"\nserve.max-model-len = 256'
+    return tiny_service("vllm-tiny", '"127.0.0.1:8021"', more, names='["tiny", "tiny with a blank and 100%"]')
 
 
 @pytest.fixture
