@@ -31,6 +31,10 @@ LINES = [
     ("kv-cache", "ValueError: 9 GiB KV cache is needed, which is larger than the available KV cache memory"),
     ("shm", "Error while creating shared memory segment /dev/shm/nccl-x (size 9637888)"),
     ("shm", "OSError: [Errno 28] No space left on device: '/dev/shm/psm_1'".replace("No", "/dev/shm: No")),
+    (
+        "shm",
+        "RuntimeError: Insufficient space in /dev/shm for the message queue: 160 MiB are needed, 64 are free",
+    ),
     ("disk-full", "OSError: [Errno 28] No space left on device"),
     ("host-memory", "Out of memory: Killed process 4711 (python3) total-vm:1kB"),
     ("gated", "huggingface_hub.errors.GatedRepoError: 401 Client Error. Cannot access gated repo"),
@@ -111,6 +115,18 @@ def test_an_error_of_no_known_kind_is_told_in_its_own_words() -> None:
     assert reason is not None
     assert (reason.kind, reason.line) == ("error", "ZeroDivisionError: division by zero")
     assert not reason.permanent
+
+
+def test_a_line_of_source_is_no_reason() -> None:
+    log = [
+        "(APIServer pid=9)     raise RuntimeError(",
+        "(APIServer pid=9) KeyError: 'x'",
+        "(APIServer pid=9)     raise quadgen.Error from None",
+        ERROR + "    raise ValueError('No available memory for the cache blocks')",
+    ]
+    reason = diagnose(log, probe_file())
+    assert reason is not None
+    assert (reason.kind, reason.line) == ("error", "KeyError: 'x'")
 
 
 @pytest.mark.parametrize(

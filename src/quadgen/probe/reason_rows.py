@@ -114,7 +114,8 @@ ROWS: tuple[ReasonRow, ...] = (
     ),
     _row(
         "shm",
-        r"(?i)(?:shared memory|/dev/shm).{0,120}(?:No space left|too small|insufficient|out of memory)"
+        r"(?i)Insufficient space in /dev/shm"
+        r"|(?:shared memory|/dev/shm).{0,120}(?:No space left|too small|insufficient|out of memory)"
         r"|Bus error.{0,80}shared memory|creating shared memory segment",
         "/dev/shm is too small",  # noqa: S108 - a message
         'raise shm-size (4g and more for tensor parallel), or take ipc = "host"',

@@ -61,6 +61,8 @@ _HOLLOW = re.compile(
     r"Engine core initialization failed|WorkerProc initialization failed|EngineCore failed to start"
     r"|WorkerProc failed to start|EngineDeadError|Cancelled|KeyboardInterrupt|See root cause above"
 )
+# A line of source in a traceback; the error itself is told in a line of its own.
+_SOURCE = re.compile(r"raise [\w.]+(?:\(|$| from )")
 _LEVEL = re.compile(r"\b(?:INFO|WARNING|DEBUG)\b \d\d-\d\d \d\d:\d\d:\d\d")
 _ERROR = re.compile(
     r"(?:^|\s|\])(?:[A-Za-z_][\w.]*(?:Error|Exception|Exit)|error|Error|ERROR|FATAL)\b\s*[:(]"
@@ -86,7 +88,7 @@ def diagnose(log: Sequence[str], file: ProbeFile, *, status: int | None = None) 
         file: The service, for the remedies.
         status: Exit status of the main process; of one that died by a signal 128 and its number.
     """
-    told = [line for line in log if not _LEVEL.search(line)]
+    told = [line for line in log if not _LEVEL.search(line) and not _SOURCE.match(bare(line))]
     for row, pattern in patterns():
         found = next((number for number, line in enumerate(told) if pattern.search(line)), None)
         if found is not None:
