@@ -27,7 +27,7 @@ def fail(machine: Machine, **changes: Any) -> None:
 
 def test_a_start_shows_its_phases_and_ends_when_the_model_answers(machine: Machine) -> None:
     machine.home.install("vllm-a")
-    machine.says([DOWN], [DOWN], [LOADING | {"StatusText": "starting the server, 2s"}], [LOADING], [RUNNING])
+    machine.says([DOWN], [LOADING | {"StatusText": "starting the server, 2s"}], [LOADING], [RUNNING])
     done = machine.quadgen("start", "vllm-a")
     assert done.stdout == ""
     assert done.stderr.splitlines() == [
@@ -42,7 +42,7 @@ def test_a_start_shows_its_phases_and_ends_when_the_model_answers(machine: Machi
 def test_several_services_are_started_at_once(machine: Machine) -> None:
     machine.home.install("vllm-a")
     machine.home.install("vllm-b")
-    machine.says([DOWN, DOWN], [DOWN, DOWN], [LOADING, RUNNING], [RUNNING])
+    machine.says([DOWN, DOWN], [LOADING, RUNNING], [RUNNING])
     done = machine.quadgen("start", "--all")
     assert done.exit_code == 0
     assert machine.calls == [
@@ -58,7 +58,7 @@ def test_several_services_are_started_at_once(machine: Machine) -> None:
 def test_a_failure_says_why_and_that_systemd_goes_on(machine: Machine) -> None:
     machine.home.install("vllm-a")
     fail(machine)
-    machine.says([DOWN], [DOWN], [PAUSING])
+    machine.says([DOWN], [PAUSING])
     done = machine.quadgen("start", "vllm-a")
     assert done.exit_code == 1
     assert done.stderr.splitlines() == [
@@ -73,9 +73,7 @@ def test_a_failure_is_told_while_others_still_load(machine: Machine) -> None:
     machine.home.install("vllm-a")
     machine.home.install("vllm-b")
     fail(machine, reason=MEMORY | {"permanent": True})
-    machine.says(
-        [DOWN, DOWN], [DOWN, DOWN], [FAILED, LOADING], [LOADING | {"StatusText": "answering, 9s"}], [RUNNING]
-    )
+    machine.says([DOWN, DOWN], [FAILED, LOADING], [LOADING | {"StatusText": "answering, 9s"}], [RUNNING])
     done = machine.quadgen("start", "--all")
     assert [line for line in done.stderr.splitlines() if line.startswith("vllm-")] == [
         "vllm-b: loading weights 42 % (8/19), 1m12s",
@@ -90,7 +88,7 @@ def test_a_failure_is_told_while_others_still_load(machine: Machine) -> None:
 def test_a_failure_without_a_record_says_the_last_line_of_the_log(machine: Machine) -> None:
     machine.home.install("vllm-a")
     machine.program("journalctl", "#!/bin/sh\necho 'Error: no such image'\n")
-    machine.says([DOWN], [DOWN], [FAILED])
+    machine.says([DOWN], [FAILED])
     done = machine.quadgen("restart", "vllm-a")
     assert done.stderr.splitlines()[0] == "vllm-a: failed after 0s: Error: no such image"
     assert machine.calls == ["reset-failed -- vllm-a.service", "restart --no-block -- vllm-a.service"]
@@ -99,7 +97,7 @@ def test_a_failure_without_a_record_says_the_last_line_of_the_log(machine: Machi
 def test_a_note_of_a_start_that_went_well_is_told(machine: Machine) -> None:
     machine.home.install("vllm-a")
     fail(machine, outcome="serving", reason=None, note="the key differs, the server is alive (HTTP 401)")
-    machine.says([DOWN], [DOWN], [RUNNING])
+    machine.says([DOWN], [RUNNING])
     done = machine.quadgen("start", "vllm-a")
     assert "    the key differs, the server is alive (HTTP 401)" in done.stderr.splitlines()
 
@@ -108,8 +106,7 @@ def test_a_note_of_a_start_that_went_well_is_told(machine: Machine) -> None:
 def test_ctrl_c_ends_the_watching_and_says_so(machine: Machine, verb: str) -> None:
     machine.home.install("vllm-a")
     before, meanwhile = {"start": (DOWN, LOADING)}.get(verb, (RUNNING, ENDING))
-    looks = [[before]] if verb == "stop" else [[before], [before]]
-    machine.says(*looks, [meanwhile])
+    machine.says([before], [meanwhile])
     argv = [sys.executable, "-m", "quadgen", verb, "vllm-a"]
     with subprocess.Popen(argv, stderr=subprocess.PIPE, text=True) as running:
         assert running.stderr is not None
@@ -124,7 +121,7 @@ def test_ctrl_c_ends_the_watching_and_says_so(machine: Machine, verb: str) -> No
 def test_json_tells_how_each_ended(machine: Machine) -> None:
     machine.home.install("vllm-a")
     fail(machine)
-    machine.says([DOWN], [DOWN], [PAUSING])
+    machine.says([DOWN], [PAUSING])
     done = machine.quadgen("start", "vllm-a", "--json", "--quiet")
     table = json.loads(done.stdout)
     assert table["action"] == "start"
@@ -151,7 +148,7 @@ def test_what_systemd_has_not_read_is_told_before_a_start(
     machine: Machine, fields: dict[str, str], severity: str, told: str, calls: list[str]
 ) -> None:
     machine.home.install("vllm-a")
-    machine.says([fields], [fields], [RUNNING])
+    machine.says([fields], [RUNNING])
     done = machine.quadgen("start", "vllm-a")
     assert f"{severity}: " in done.stderr
     assert told in done.stderr

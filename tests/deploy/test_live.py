@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import os
+from typing import TYPE_CHECKING
+
 import pytest
 
 from quadgen.deploy.live import LiveUnit, live_units
@@ -7,6 +10,9 @@ from quadgen.errors import HostError
 from quadgen.host.run import Completed, FakeRunner
 
 from .served import FAILED, LOADING, MISSING, NOW, PAUSING, RUNNING, blocks
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 def test_all_units_are_asked_for_in_one_call() -> None:
@@ -49,8 +55,25 @@ def test_what_has_or_gets_a_process_runs(fields: dict[str, str], running: bool) 
     assert live_units(FakeRunner({"systemctl": blocks(fields)}), ["a"])["a"].running is running
 
 
-def test_nothing_is_asked_about_nothing() -> None:
-    assert live_units(FakeRunner(), []) == {}
+def test_nothing_is_asked_about_nothing_or_a_template() -> None:
+    runner = FakeRunner()
+    assert live_units(runner, ["watch@.service"]) == {}
+    assert runner.calls == []
+
+
+@pytest.mark.parametrize(("written", "stale"), [(10, False), (20, False), (21, True), (None, False)], ids=str)
+def test_a_file_written_after_its_unit_was_made_is_one_that_systemd_has_not_read(
+    tmp_path: Path, written: int | None, stale: bool
+) -> None:
+    source, fragment = tmp_path / "a.container", tmp_path / "a.service"
+    fragment.touch()
+    os.utime(fragment, (20, 20))
+    if written is not None:
+        source.touch()
+        os.utime(source, (written, written))
+    fields = {**RUNNING, "SourcePath": str(source), "FragmentPath": str(fragment)}
+    unit = live_units(FakeRunner({"systemctl": blocks(fields)}), ["a.service"])["a.service"]
+    assert (unit.source, unit.fragment, unit.stale) == (source, fragment, stale)
 
 
 def test_a_manager_that_does_not_answer_is_an_error() -> None:

@@ -5,66 +5,20 @@ from pathlib import Path
 
 import pytest
 
+from quadgen.deploy.live import LiveUnit
 from quadgen.deploy.units import (
-    UnitState,
     forget_units,
     needs_restart,
     reload_manager,
-    show_units,
     stop_units,
     verify,
 )
 from quadgen.errors import HostError
 from quadgen.host.run import Completed, FakeRunner
 
-SHOWN = """\
-Id=a.service
-LoadState=loaded
-ActiveState=active
-SubState=running
-FragmentPath=/run/user/1000/systemd/generator/a.service
-SourcePath=/c/a.container
-NeedDaemonReload=no
-InactiveExitTimestamp=@1764000000
-
-Id=b.service
-LoadState=not-found
-ActiveState=inactive
-SubState=dead
-FragmentPath=
-SourcePath=
-NeedDaemonReload=no
-InactiveExitTimestamp=
-"""
-A = UnitState(
-    name="a.service",
-    load="loaded",
-    active="active",
-    sub="running",
-    source=Path("/c/a.container"),
-    fragment=Path("/run/user/1000/systemd/generator/a.service"),
-    started=1764000000.0,
-)
-
-
-def test_one_call_shows_all_units() -> None:
-    runner = FakeRunner({"systemctl --user show": SHOWN})
-    states = show_units(runner, ["a.service", "b.service", "watch@.service"])
-    assert states == {"a.service": A, "b.service": UnitState(name="b.service", sub="dead")}
-    (call,) = runner.calls
-    assert call[-3:] == ("--", "a.service", "b.service")
-
-
-def test_no_units_need_no_call() -> None:
-    runner = FakeRunner()
-    assert show_units(runner, ["watch@.service"]) == {}
-    assert runner.calls == []
-
 
 def test_no_manager_is_told() -> None:
     runner = FakeRunner({"systemctl": Completed((), 1, "", "Failed to connect to bus: No medium found\n")})
-    with pytest.raises(HostError, match="systemctl show failed: Failed to connect to bus: No medium found"):
-        show_units(runner, ["a.service"])
     with pytest.raises(HostError, match="systemctl daemon-reload failed"):
         reload_manager(runner)
     with pytest.raises(HostError, match="systemctl stop failed") as caught:
@@ -72,8 +26,8 @@ def test_no_manager_is_told() -> None:
     assert caught.value.remedy == "stop it by hand: systemctl --user stop a.service"
 
 
-def state(**fields: object) -> UnitState:
-    return UnitState(**{"name": "a.service", "load": "loaded", "source": Path("/c/a.container"), **fields})  # type: ignore[arg-type]
+def state(**fields: object) -> LiveUnit:
+    return LiveUnit(**{"name": "a.service", "load": "loaded", "source": Path("/c/a.container"), **fields})  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -93,7 +47,7 @@ def state(**fields: object) -> UnitState:
         pytest.param(state(stale=True), "stale-unit", id="not-read-yet"),
     ],
 )
-def test_verification(found: UnitState, code: str | None) -> None:
+def test_verification(found: LiveUnit, code: str | None) -> None:
     findings = list(
         verify({"a.service": found}, {"a.service": Path("/c/a.container")}, names={"a.service": "a"})
     )
@@ -126,12 +80,12 @@ def test_who_runs_an_older_definition(
     file = tmp_path / "a.container"
     file.write_text("")
     os.utime(file, (1764000000 + offset, 1764000000 + offset))
-    states = {"a.service": state(active=active, started=1764000000.0)}
+    states = {"a.service": state(active=active, began=1764000000.0)}
     assert needs_restart(states, {"a.service": file}, changed) == expected
 
 
 def test_a_file_that_is_gone_proves_nothing() -> None:
-    states = {"a.service": state(active="active", started=1.0)}
+    states = {"a.service": state(active="active", began=1.0)}
     assert needs_restart(states, {"a.service": Path("/not/there")}) == []
     assert needs_restart(states, {}) == []
 

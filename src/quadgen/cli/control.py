@@ -53,11 +53,11 @@ def command_for(verb: Verb, text: str) -> click.Command:
         services = _services(verb, names, everything=everything)
         if not services:
             output.message(settings, "no service is installed")
-        findings = _obstacles(runner, services) if verb != "stop" else []
+        found = live_units(runner, [service.unit for service in services])
+        findings = _obstacles(found, services) if verb != "stop" else []
         if not settings.json:
             output.report(settings, findings)
         failed = any(finding.severity == "error" for finding in findings)
-        found = live_units(runner, [service.unit for service in services])
         units = {service.name: found[service.unit] for service in services}
         if dry_run:
             _print_commands(settings, verb, units)
@@ -81,14 +81,16 @@ def _services(verb: Verb, names: Sequence[str], *, everything: bool) -> list[Ins
     return [known[name] for name in chosen(names, sorted(known), everything=everything)]
 
 
-def _obstacles(runner: Runner, services: Sequence[InstalledService]) -> list[Finding]:
+def _obstacles(units: Mapping[str, LiveUnit], services: Sequence[InstalledService]) -> list[Finding]:
     """What stands in the way of a start, or makes it another one than the files say."""
-    from quadgen.deploy.units import show_units, verify  # noqa: PLC0415
+    from quadgen.deploy.units import verify  # noqa: PLC0415
 
     files = {service.unit: service.path for service in services if service.path}
     names = {service.unit: service.name for service in services}
-    found = verify(show_units(runner, files), files, names=names)
-    return [replace(finding, remedy=_REMEDIES.get(finding.code, finding.remedy)) for finding in found]
+    return [
+        replace(finding, remedy=_REMEDIES.get(finding.code, finding.remedy))
+        for finding in verify(units, files, names=names)
+    ]
 
 
 def _print_commands(settings: Settings, verb: Verb, units: Mapping[str, LiveUnit]) -> None:

@@ -13,6 +13,7 @@ from quadgen.deploy.apply import told
 from quadgen.deploy.conflicts import entry_findings
 from quadgen.deploy.plan import Entry
 from quadgen.deploy.runtime import RuntimePlace
+from quadgen.deploy.services import PROBE_FILE
 from quadgen.quadlet.gate import WATCH_UNIT
 from quadgen.quadlet.header import read
 
@@ -24,8 +25,6 @@ if TYPE_CHECKING:
     from quadgen.deploy.runtime import Runtime
     from quadgen.findings import Finding
     from quadgen.host.facts import Host
-
-PROBE_FILE = ".probe"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

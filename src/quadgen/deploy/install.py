@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING
 from quadgen.deploy.apply import Applied, apply, pending, recover
 from quadgen.deploy.compare import make_plan
 from quadgen.deploy.disk import Disk
-from quadgen.deploy.foundation import PROBE_FILE, bring, compare, take_away
+from quadgen.deploy.foundation import bring, compare, take_away
 from quadgen.deploy.installed import scan
+from quadgen.deploy.live import LiveUnit, live_units
 from quadgen.deploy.lock import exclusive
 from quadgen.deploy.place import place_for, quadlet_folders
+from quadgen.deploy.services import PROBE_FILE
 from quadgen.deploy.units import (
-    UnitState,
     forget_units,
     needs_restart,
     reload_manager,
-    show_units,
     stop_units,
     verify,
 )
@@ -85,7 +85,7 @@ class Outcome:
     applied: Applied = _NOTHING
     reloaded: bool = False
     restart: tuple[str, ...] = ()
-    states: dict[str, UnitState]
+    states: dict[str, LiveUnit]
     foundation: tuple[Entry, ...] = ()
 
     @property
@@ -184,12 +184,12 @@ class _Work:
             removed = [entry for entry in removed if entry.name.endswith(_WORKERS)]
         stop_units(self.runner, sorted(filter(None, (entry.service for entry in removed))))
 
-    def states(self, plan: Plan) -> dict[str, UnitState]:
+    def states(self, plan: Plan) -> dict[str, LiveUnit]:
         """What runs now, for a run that changes nothing."""
         if self.host.manager is None:
             return {}
         try:
-            return show_units(self.runner, sorted(_services(plan.entries)))
+            return live_units(self.runner, sorted(_services(plan.entries)))
         except HostError:
             return {}
 
@@ -221,7 +221,7 @@ class _Work:
             return outcome
         files = {str(entry.service): entry.path for entry in subject}
         names = {str(entry.service): entry.services[0] for entry in subject if entry.services}
-        states = show_units(self.runner, files)
+        states = live_units(self.runner, files)
         findings = verify(states, files, names=names)
         workers = {name: file for name, file in files.items() if file.suffix in _WORKERS}
         # A probe file is read at the start, like the unit itself.

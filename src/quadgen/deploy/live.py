@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -20,6 +21,8 @@ _PROPERTIES = (
     "NRestarts",
     "InvocationID",
     "Job",
+    "SourcePath",
+    "FragmentPath",
     "NeedDaemonReload",
     "InactiveExitTimestamp",
     "ActiveEnterTimestamp",
@@ -45,6 +48,8 @@ class LiveUnit:
         restarts: Automatic restarts since somebody started it.
         invocation: Its present run, or the last.
         job: Whether systemd has something to do for it.
+        source: The Quadlet file that it was made from.
+        fragment: The unit file that systemd read.
         stale: Its files changed after systemd read them.
         began: When this start began.
         started: When it became active.
@@ -63,6 +68,8 @@ class LiveUnit:
     restarts: int = 0
     invocation: str = ""
     job: bool = False
+    source: Path | None = None
+    fragment: Path | None = None
     stale: bool = False
     began: float | None = None
     started: float | None = None
@@ -87,14 +94,15 @@ def live_units(runner: Runner, names: Iterable[str]) -> dict[str, LiveUnit]:
 
     Args:
         runner: Starts `systemctl`.
-        names: The units.
+        names: The units; templates have no state of their own and are left out.
 
     Raises:
         HostError: The user manager cannot be reached.
     """
-    wanted = list(names)
+    wanted = [name for name in names if not name.partition("@")[2].startswith(".")]
     if not wanted:
         return {}
+    # `--timestamp=unix` came with systemd 251, before any release that Quadlet's distributions have.
     argv = ["systemctl", "--user", "show", "--timestamp=unix", f"--property={','.join(_PROPERTIES)}"]
     done = runner.run([*argv, "--", *wanted]).check("log in as the user whose services these are")
     blocks = done.stdout.strip("\n").split("\n\n")
@@ -103,6 +111,7 @@ def live_units(runner: Runner, names: Iterable[str]) -> dict[str, LiveUnit]:
 
 def _unit(name: str, block: str) -> LiveUnit:
     fields = dict(line.partition("=")[::2] for line in block.splitlines())
+    source, fragment = _path(fields, "SourcePath"), _path(fields, "FragmentPath")
     return LiveUnit(
         name=name,
         load=fields.get("LoadState", "not-found"),
@@ -113,7 +122,9 @@ def _unit(name: str, block: str) -> LiveUnit:
         restarts=_whole(fields, "NRestarts"),
         invocation=fields.get("InvocationID", ""),
         job=_whole(fields, "Job") != 0,
-        stale=fields.get("NeedDaemonReload") == "yes",
+        source=source,
+        fragment=fragment,
+        stale=fields.get("NeedDaemonReload") == "yes" or _is_newer(source, fragment),
         began=_time(fields, "InactiveExitTimestamp"),
         started=_time(fields, "ActiveEnterTimestamp"),
         changed=_time(fields, "StateChangeTimestamp"),
@@ -121,6 +132,21 @@ def _unit(name: str, block: str) -> LiveUnit:
         burst=_whole(fields, "StartLimitBurst"),
         window=fields.get("StartLimitIntervalUSec", ""),
     )
+
+
+def _is_newer(source: Path | None, fragment: Path | None) -> bool:
+    """Whether a Quadlet file was written after its unit was made: systemd 262 no longer looks at that."""
+    if source is None or fragment is None:
+        return False
+    try:
+        return source.stat().st_mtime_ns > fragment.stat().st_mtime_ns
+    except OSError:
+        return False
+
+
+def _path(fields: Mapping[str, str], key: str) -> Path | None:
+    text = fields.get(key)
+    return Path(text) if text else None
 
 
 def _whole(fields: Mapping[str, str], key: str) -> int:

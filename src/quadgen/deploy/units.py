@@ -1,4 +1,4 @@
-"""What the user manager makes of the unit files: reload, look, stop.
+"""What the user manager makes of the unit files: reload, judge, stop.
 
 `daemon-reload` succeeds even when the generator failed, so the manager is asked afterwards what it knows.
 """
@@ -6,62 +6,22 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from quadgen.findings import Finding
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from pathlib import Path
 
+    from quadgen.deploy.live import LiveUnit
     from quadgen.host.run import Runner
 
-_PROPERTIES = (
-    "Id",
-    "LoadState",
-    "ActiveState",
-    "SubState",
-    "SourcePath",
-    "FragmentPath",
-    "NeedDaemonReload",
-    "InactiveExitTimestamp",
-)
 _RELOAD_TIMEOUT = 120.0
 # A stop lasts as long as the unit's TimeoutStopSec at most; several are stopped at once.
 _STOP_TIMEOUT = 900.0
 # systemctl(1): the status for a unit that is not loaded; the others were stopped all the same.
 _NOT_LOADED = 5
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class UnitState:
-    """What the user manager knows about one unit.
-
-    Args:
-        name: The unit, such as `vllm-qwen.service`.
-        load: `loaded`, `not-found`, `masked`, `bad-setting`, `error`.
-        active: `active`, `activating`, `inactive`, `failed`, …
-        sub: The finer state, such as `running` or `start-post`.
-        source: The Quadlet file that it was made from.
-        fragment: The unit file that systemd read.
-        stale: The files changed after systemd read them.
-        started: When it left the inactive state, in seconds since 1970; None when it never did.
-    """
-
-    name: str
-    load: str = "not-found"
-    active: str = "inactive"
-    sub: str = ""
-    source: Path | None = None
-    fragment: Path | None = None
-    stale: bool = False
-    started: float | None = None
-
-    @property
-    def running(self) -> bool:
-        """Whether it has, or will soon have, a process."""
-        return self.active in {"active", "activating", "reloading", "deactivating"}
 
 
 def reload_manager(runner: Runner) -> None:
@@ -75,31 +35,13 @@ def reload_manager(runner: Runner) -> None:
     )
 
 
-def show_units(runner: Runner, names: Iterable[str]) -> dict[str, UnitState]:
-    """The state of some units, by name, in one call.
-
-    Templates have no state of their own and are left out.
-
-    Raises:
-        HostError: The user manager cannot be reached.
-    """
-    wanted = [name for name in names if not name.partition("@")[2].startswith(".")]
-    if not wanted:
-        return {}
-    # `--timestamp=unix` came with systemd 251, before any release that Quadlet's distributions have.
-    argv = ["systemctl", "--user", "show", "--timestamp=unix", f"--property={','.join(_PROPERTIES)}"]
-    done = runner.run([*argv, "--", *wanted]).check("log in as the user whose services these are")
-    blocks = done.stdout.strip("\n").split("\n\n")
-    return dict(zip(wanted, map(_state, wanted, blocks), strict=False))
-
-
 def verify(
-    states: Mapping[str, UnitState], expected: Mapping[str, Path], *, names: Mapping[str, str] | None = None
+    states: Mapping[str, LiveUnit], expected: Mapping[str, Path], *, names: Mapping[str, str] | None = None
 ) -> Iterator[Finding]:
     """A finding for each unit that is not what was installed.
 
     Args:
-        states: From `show_units`, after a reload.
+        states: From `live_units`, after a reload.
         expected: Unit name to the Quadlet file that it is to be made from.
         names: Unit name to the spec's service, for the findings' place.
     """
@@ -111,12 +53,12 @@ def verify(
 
 
 def needs_restart(
-    states: Mapping[str, UnitState], files: Mapping[str, Path], changed: Iterable[str] = ()
+    states: Mapping[str, LiveUnit], files: Mapping[str, Path], changed: Iterable[str] = ()
 ) -> list[str]:
     """The running units that were started from an older definition.
 
     Args:
-        states: From `show_units`.
+        states: From `live_units`.
         files: Unit name to its Quadlet file.
         changed: Units whose file has just been replaced.
     """
@@ -148,41 +90,18 @@ def forget_units(runner: Runner, names: Sequence[str]) -> None:
         runner.run(["systemctl", "--user", "reset-failed", "--", name])
 
 
-def _state(name: str, block: str) -> UnitState:
-    fields = dict(line.partition("=")[::2] for line in block.splitlines())
-    return UnitState(
-        name=name,
-        load=fields.get("LoadState", "not-found"),
-        active=fields.get("ActiveState", "inactive"),
-        sub=fields.get("SubState", ""),
-        source=_path(fields.get("SourcePath")),
-        fragment=_path(fields.get("FragmentPath")),
-        stale=fields.get("NeedDaemonReload") == "yes",
-        started=_timestamp(fields.get("InactiveExitTimestamp", "")),
-    )
-
-
-def _path(text: str | None) -> Path | None:
-    return Path(text) if text else None
-
-
-def _timestamp(text: str) -> float | None:
-    number = text.removeprefix("@")
-    return float(number) if number.isdecimal() and number != "0" else None
-
-
-def _is_older(state: UnitState, file: Path | None) -> bool:
-    if file is None or state.started is None:
+def _is_older(state: LiveUnit, file: Path | None) -> bool:
+    if file is None or state.began is None:
         return False
     try:
         written = file.stat().st_mtime
     except OSError:
         return False
     # systemd tells whole seconds here; within the same one nothing can be said.
-    return written >= state.started + 1
+    return written >= state.began + 1
 
 
-def _verify(state: UnitState, file: Path, path: tuple[str, ...]) -> Iterator[Finding]:
+def _verify(state: LiveUnit, file: Path, path: tuple[str, ...]) -> Iterator[Finding]:
     if state.load == "masked":
         yield _error(
             "masked-unit",
