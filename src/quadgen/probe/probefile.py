@@ -8,7 +8,7 @@ carries a schema number, and a reader refuses what it does not know rather than 
 from __future__ import annotations
 
 import json
-from dataclasses import MISSING, asdict, dataclass, field, fields
+from dataclasses import MISSING, dataclass, field, fields
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 from quadgen.errors import QuadgenError
@@ -131,8 +131,8 @@ class ProbeFile:
 
     def to_json(self) -> str:
         """The text of the file: keys in kebab-case, in a fixed order, with a newline at the end."""
-        table = {"schema": SCHEMA} | asdict(self)
-        return json.dumps(_kebab(table), indent=2, ensure_ascii=False) + "\n"
+        table = {"schema": SCHEMA} | _kebab(self)
+        return json.dumps(table, indent=2, ensure_ascii=False) + "\n"
 
 
 def load(path: Path) -> ProbeFile:
@@ -224,7 +224,8 @@ def _damaged(place: str, what: str) -> ProbeFileError:
     return ProbeFileError(f"{place}: {what}", "run `quadgen install` to write it anew")
 
 
-def _kebab(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key.replace("_", "-"): _kebab(item) for key, item in value.items()}
-    return value
+def _kebab(section: ProbeFile | Server | Budgets | Needs) -> dict[str, Any]:
+    given = ((row.name.replace("_", "-"), getattr(section, row.name)) for row in fields(section))
+    return {
+        key: _kebab(value) if isinstance(value, Server | Budgets | Needs) else value for key, value in given
+    }

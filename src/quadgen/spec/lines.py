@@ -26,8 +26,7 @@ class Lines:
     def __init__(self, text: str) -> None:
         self._lines: dict[KeyPath, int] = {}
         header: KeyPath = ()
-        for number, statement in _statements(text):
-            table = tomllib.loads(statement)
+        for number, statement, table in _statements(text):
             if statement.lstrip().startswith("["):
                 header = self._enter(table, number)
             else:
@@ -58,7 +57,7 @@ class Lines:
                 self._note((*path, key), inner, number)
 
 
-def _statements(text: str) -> Iterator[tuple[int, str]]:
+def _statements(text: str) -> Iterator[tuple[int, str, dict[str, Any]]]:
     pending: list[str] = []
     start = 1
     for number, line in enumerate(text.split("\n"), 1):
@@ -68,14 +67,9 @@ def _statements(text: str) -> Iterator[tuple[int, str]]:
                 continue
         pending.append(line)
         statement = "\n".join(pending) + "\n"  # a carriage return is none without it
-        if _parses(statement):
-            yield start, statement
-            pending = []
-
-
-def _parses(text: str) -> bool:
-    try:
-        tomllib.loads(text)
-    except tomllib.TOMLDecodeError:
-        return False
-    return True
+        try:
+            table = tomllib.loads(statement)
+        except tomllib.TOMLDecodeError:
+            continue
+        yield start, statement, table
+        pending = []

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 from quadgen.errors import SpecError, UsageError
 from quadgen.findings import Finding
@@ -67,8 +67,7 @@ def catalog_of(release: str) -> Catalog | None:
         return None
 
 
-@dataclass(frozen=True, slots=True)
-class Arguments:
+class Arguments(NamedTuple):
     """A `serve` table, read.
 
     Args:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from quadgen.vllm.reading import Reading, UnfitValueError, is_unset, spelled, wrong
@@ -87,7 +86,7 @@ def _object(option: Option, value: Any, catalog: Catalog) -> Any:
     read = reader.read(option.json_class, _normal_keys(option, value))
     if reader.problems:
         when = "-at-start" if late else ""
-        raise UnfitValueError(*(replace(problem, code=problem.code + when) for problem in reader.problems))
+        raise UnfitValueError(*(problem._replace(code=problem.code + when) for problem in reader.problems))
     return read
 
 

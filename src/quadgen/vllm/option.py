@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 # flag         present or absent; there is no negative form and no value
 # boolean      --x or its negative form; never a value
@@ -39,8 +38,7 @@ Kind: TypeAlias = Literal[
 Arity: TypeAlias = Literal["0", "1", "?", "+"]
 
 
-@dataclass(frozen=True, slots=True)
-class Bounds:
+class Bounds(NamedTuple):
     """The numbers that vLLM takes; most are enforced only when the engine starts.
 
     Args:
@@ -72,18 +70,19 @@ class Bounds:
         return " and ".join(f"{word} {limit:g}" for word, limit in words if limit is not None)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Option:
+class Option(NamedTuple):
     """One `vllm serve` option as one release takes it.
 
     Args:
         name: Its own name, without dashes.
         dest: Where vLLM's parser puts the value.
         flags: Every positive spelling that the parser takes; the canonical one first.
-        negative: Every negative spelling of a boolean, the one that most releases take first.
-        hidden: Those of `flags` and `negative` that `--help` does not show.
         kind: What the value is.
         arity: How many words follow.
+        group: The heading in `vllm serve --help=all`.
+        since: First release with it; the oldest catalog's release also stands for "before".
+        negative: Every negative spelling of a boolean, the one that most releases take first.
+        hidden: Those of `flags` and `negative` that `--help` does not show.
         repeats: Given twice, both values count; for every other option the last one wins.
         folds: Text is made lower case and `-` read as `_` before `choices` are looked at.
         choices: The values that the parser takes, and no others; empty for no such limit.
@@ -92,14 +91,12 @@ class Option:
         any_case: `late_choices` are names that may be written in any case.
         bounds: Limits of a number.
         default: vLLM's own; None also stands for "vLLM decides at start".
-        group: The heading in `vllm serve --help=all`.
         accepts_none: Empty text or the word `None` means unset.
         json_class: Whose keys a JSON object has.
         secret: The value is one that nobody but its owner may see.
         deprecated: vLLM warns about it and will drop it.
         replacement: What to write instead of a deprecated or removed option.
         renders: Whether `vllm launch render` uses it; its parser takes every option.
-        since: First release with it; the oldest catalog's release also stands for "before".
         changed: The releases in which its row became different.
         until: Last release with it; None while the newest catalog has it.
         summary: What it does and when to use it, in one line.
@@ -108,10 +105,12 @@ class Option:
     name: str
     dest: str
     flags: tuple[str, ...]
-    negative: tuple[str, ...] = ()
-    hidden: tuple[str, ...] = ()
     kind: Kind
     arity: Arity
+    group: str
+    since: str
+    negative: tuple[str, ...] = ()
+    hidden: tuple[str, ...] = ()
     repeats: bool = False
     folds: bool = False
     choices: tuple[str | int, ...] = ()
@@ -120,14 +119,12 @@ class Option:
     any_case: bool = False
     bounds: Bounds = Bounds()
     default: Any = None
-    group: str
     accepts_none: bool = False
     json_class: str | None = None
     secret: bool = False
     deprecated: bool = False
     replacement: str = ""
     renders: bool = False
-    since: str
     changed: tuple[str, ...] = ()
     until: str | None = None
     summary: str = ""
@@ -143,8 +140,7 @@ class Option:
         return self.kind in ("json", "json-or-text")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class JsonKey:
+class JsonKey(NamedTuple):
     """One key of a JSON option.
 
     Args:
@@ -181,8 +177,7 @@ class JsonKey:
         return tuple(part.strip() for part in parts)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class JsonClass:
+class JsonClass(NamedTuple):
     """The keys of one class of JSON objects in one release.
 
     Args:
@@ -198,39 +193,37 @@ class JsonClass:
     open: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Variable:
+class Variable(NamedTuple):
     """One environment variable that vLLM reads.
 
     Args:
         name: Its name.
         type: vLLM's Python type of it, as text.
+        since: First release with it; the oldest catalog's release also stands for "before".
         default: vLLM's default as Python text; empty where none is written down.
         choices: The values that vLLM takes; empty for no such limit.
         any_case: `choices` may be written in any case.
         secret: The value is one that nobody but its owner may see.
         deprecated: vLLM warns about it and will drop it.
         replacement: What to use instead of a deprecated or removed variable.
-        since: First release with it; the oldest catalog's release also stands for "before".
         until: Last release with it; None while the newest catalog has it.
         summary: What it does and when to set it, in one line; empty for vLLM's inner matters.
     """
 
     name: str
     type: str
+    since: str
     default: str = ""
     choices: tuple[str, ...] = ()
     any_case: bool = False
     secret: bool = False
     deprecated: bool = False
     replacement: str = ""
-    since: str
     until: str | None = None
     summary: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Life:
+class Life(NamedTuple):
     """Which releases have a name.
 
     Args:

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 if TYPE_CHECKING:
     from quadgen.vllm.option import Option
 
 
-@dataclass(frozen=True, slots=True)
-class JsonProblem:
+class JsonProblem(NamedTuple):
     """One thing that is wrong inside a JSON option.
 
     Args:
@@ -38,8 +36,7 @@ class UnfitValueError(Exception):
         self.problems = problems
 
 
-@dataclass(frozen=True, slots=True)
-class Reading:
+class Reading(NamedTuple):
     """What becomes of a value.
 
     Args:
