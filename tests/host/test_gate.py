@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 import sys
 import time
+from collections import Counter
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -35,6 +36,8 @@ CONFIG = ".config/quadgen/quadgen.toml"
 ON_ONE = pytest.mark.parametrize("host", ["trixie"], indirect=True)
 # vLLM stops within this; without the gate's help a stop while it loads takes 40 s.
 NO_STOP_TIMEOUT = 25
+# How long 64 clients keep the server at full load, in seconds.
+BUSY = 600
 # A cold start on a busy machine.
 SERVING = 600
 
@@ -152,16 +155,17 @@ def test_an_engine_that_hangs_under_requests_is_restarted(
 
 @ON_ONE
 def test_a_busy_server_is_left_alone(serving: Served, tell: Callable[[str], None]) -> None:
-    run = serving.invocation()
+    run, begun = serving.invocation(), time.monotonic()
+    looks: Counter[str] = Counter()
     with Load(serving, 64, tokens=48) as load:
-        for _ in range(3):
-            time.sleep(7)
+        while time.monotonic() - begun < BUSY:
+            time.sleep(22)
+            looks[serving.watched()["state"]] += 1
             # Every probe of these seconds runs into its timeout.
             serving.signal("api", "STOP")
             time.sleep(8)
             serving.signal("api", "CONT")
-        time.sleep(5)
-    tell(f"{load.answered} answered, {load.failed} failed")
+    tell(f"{time.monotonic() - begun:.0f} s, {load.answered} answered, {load.failed} failed, {dict(looks)}")
     assert serving.invocation() == run
     assert load.answered > 0
 
