@@ -46,7 +46,7 @@ def closing(folder: Path) -> tuple[Closing, FakeRunner]:
         (Outcome(reason=PASSING), 1, [KILL], "failed"),
         (Outcome(reason=PERMANENT), 1, [KILL, STOP], "failed"),
         (Outcome(reason=PERMANENT, died=True), 1, [STOP], "failed"),
-        (Outcome(reason=Reason(kind="stopped", what="stopped"), stopped=True), 1, [KILL], "ended"),
+        (Outcome(reason=Reason(kind="stopped", what="stopped"), stopped=True), 0, [KILL], "ended"),
     ],
     ids=["serves", "died", "stalled", "permanent", "permanent-death", "stopped"],
 )

@@ -165,7 +165,7 @@ def test_a_stop_while_loading_ends_the_container_at_once(host: Host) -> None:
     host.wait_for("STATUS=")
     gate.send_signal(signal.SIGTERM)
     status, text = ended(gate)
-    assert status == 1, text
+    assert status == 0, text
     assert host.ran == ["podman kill --signal KILL vllm-a"]
     assert host.main.wait(PATIENCE) == -signal.SIGKILL
 
@@ -175,7 +175,7 @@ def test_a_stop_does_not_wait_for_a_hanging_warm_up(host: Host) -> None:
         gate = host.start("gate", served_at(f"http://127.0.0.1:{port}"))
         host.wait_for("STATUS=warming up")
         gate.send_signal(signal.SIGTERM)
-        assert ended(gate)[0] == 1
+        assert ended(gate)[0] == 0
         assert "/v1/completions" in behaviour.asked
     assert host.ran == ["podman kill --signal KILL vllm-a"]
 

@@ -68,7 +68,8 @@ class Closing:
             self.say(f"{self.file.container}: {self.container.kill()}")
         self.state.record_start(self.invocation, **facts)
         self._failed(outcome.reason, outcome="ended" if outcome.stopped else "failed")
-        return 1
+        # Anything else would leave a unit as failed that somebody stopped while it loaded.
+        return 0 if outcome.stopped else 1
 
     def _failed(self, reason: Reason, *, outcome: str) -> None:
         self.state.record_start(self.invocation, outcome=outcome, reason=reason.to_json())

@@ -24,6 +24,8 @@ _GATE_MARGIN = 60
 _STOP_SECONDS = 10  # Podman's default
 # A stop that fails is followed by SIGKILL and by removing the container.
 _STOP_MARGIN = 30
+# How a container ends that does not hear the SIGTERM of a stop: no failure. It is restarted all the same.
+_KILLED = 137
 _GROWING_DELAY = 254  # systemd's NEWS: RestartSteps= and RestartMaxDelaySec=
 _DELAY_STEPS = 5
 _QUADLET_SECTION = PodmanVersion(5, 3)
@@ -53,6 +55,7 @@ def supervision(service: Service, target: Target) -> Iterator[Assignment]:
     start = start_seconds(service, target)
     yield _set(service, "Service", "TimeoutStartSec", start, "probe", "startup-timeout")
     yield _set(service, "Service", "TimeoutStopSec", stop_seconds(service) + _STOP_MARGIN, "stop-timeout")
+    yield _set(service, "Service", "SuccessExitStatus", _KILLED)
     if service.slice:
         yield _set(service, "Service", "Slice", service.slice, "slice")
     for command in service.pre_start:
