@@ -51,6 +51,11 @@ class Host:
         return STATE / "run" / self.release
 
     @property
+    def home(self) -> Path:
+        """Its user's home of the present boot, on a disk."""
+        return self.folder / "home"
+
+    @property
     def cgroup(self) -> Path:
         """The host's own control group: who is in it runs, whatever became of the process that booted it."""
         checkout = hashlib.sha256(os.fsencode(CHECKOUT)).hexdigest()[:8]
@@ -94,7 +99,18 @@ class Host:
         self.clean()
         self.folder.mkdir()
         storage = storage or self.copy_images()
-        self.launch([f"--bind={storage}:{STORAGE}", *own_binds(), *binds])
+        call(["cp", "--archive", "--reflink=auto", str(rootfs(self.release) / HOME), str(self.home)])
+        self.come_up([f"--bind={storage}:{STORAGE}", *binds])
+
+    def reboot(self, binds: Sequence[str] = ()) -> None:
+        """Shut the host down and boot it again; its user's home and images stay, and nothing else does."""
+        with locked(self.folder):
+            self.power_off()
+            self.come_up([f"--bind={self.folder / 'containers'}:{STORAGE}", *(f"--bind={b}" for b in binds)])
+
+    def come_up(self, options: Sequence[str]) -> None:
+        """Launch it and wait until it is up."""
+        self.launch([f"--bind={self.home}:/{HOME}", *own_binds(), *options])
         try:
             self.wait_until_up()
         except BaseException:
@@ -203,13 +219,17 @@ class Host:
         )
 
     def stop(self) -> None:
-        """Shut the host down and wait for its end, which is forced after a while; a stopped host stays so."""
+        """Shut the host down and forget what it wrote; a stopped host stays so."""
+        self.power_off()
+        self.clean()
+
+    def power_off(self) -> None:
+        """Shut the host down and wait for its end, which is forced after a while."""
         # A signal that systemd takes for `poweroff`, also when no bus works any more.
         with suppress(TestHostError, ProcessLookupError):
             os.kill(self.leader(), signal.SIGRTMIN + 4)
             self.wait_until_gone(STOP_SECONDS)
         self.kill()
-        self.clean()
 
     def kill(self) -> None:
         """End every process of the host at once."""
@@ -245,12 +265,10 @@ def cgroup_root() -> Path:
 
 def pids(cgroup: Path) -> Iterator[int]:
     """All processes of a group and the groups below it."""
-    for listing in cgroup.glob("**/cgroup.procs"):
-        try:
-            yield from map(int, listing.read_text().split())
-        except OSError:
-            # The group went away meanwhile, or is threaded.
-            continue
+    for group, _, _ in os.walk(cgroup):
+        # It may go away meanwhile, or be threaded.
+        with suppress(OSError):
+            yield from map(int, Path(group, "cgroup.procs").read_text().split())
 
 
 def is_first_process(pid: int) -> bool:

@@ -62,6 +62,10 @@ class BootedHost:
         assert done.returncode == 0, f"{argv[:6]}: {done.stdout[-2000:]}{done.stderr[-2000:]}"
         return done.stdout
 
+    def reboot(self) -> None:
+        """Restart the host, as its power button would."""
+        self.host.reboot([str(self.shared)])
+
     def podman(self) -> PodmanVersion:
         """The version of the host's Podman."""
         return PodmanVersion.parse(self.user("podman", "--version"))
