@@ -26,9 +26,6 @@ if TYPE_CHECKING:
 
     Service = Callable[[str], Served]
 
-# The whole table of faults takes long: `scripts/test faults` runs it.
-pytestmark = pytest.mark.faults
-
 QUADGEN = "/src/scripts/quadgen"
 ENVIRONMENT = ".local/share/quadgen/environment"
 CONFIG = ".config/quadgen/quadgen.toml"
@@ -36,8 +33,6 @@ CONFIG = ".config/quadgen/quadgen.toml"
 ON_ONE = pytest.mark.parametrize("host", ["trixie"], indirect=True)
 # vLLM stops within this; without the gate's help a stop while it loads takes 40 s.
 NO_STOP_TIMEOUT = 25
-# How long 64 clients keep the server at full load, in seconds.
-BUSY = 600
 # A cold start on a busy machine.
 SERVING = 600
 
@@ -154,11 +149,12 @@ def test_an_engine_that_hangs_under_requests_is_restarted(
 
 
 @ON_ONE
-def test_a_busy_server_is_left_alone(serving: Served, tell: Callable[[str], None]) -> None:
+@pytest.mark.parametrize("seconds", [60, pytest.param(600, marks=pytest.mark.long)])
+def test_a_busy_server_is_left_alone(serving: Served, seconds: int, tell: Callable[[str], None]) -> None:
     run, begun = serving.invocation(), time.monotonic()
     api, looks = serving.pid("api"), Counter[str]()
     with Load(serving, 64, tokens=48) as load:
-        while time.monotonic() - begun < BUSY:
+        while time.monotonic() - begun < seconds:
             time.sleep(22)
             looks[serving.watched()["state"]] += 1
             # Every probe of these seconds runs into its timeout.
