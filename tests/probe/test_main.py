@@ -271,8 +271,18 @@ def test_the_checks_take_the_gpus_lock_and_let_the_start_go_on(host: Host) -> No
     assert host.state.last_start()["outcome"] == "loading"
 
 
+def test_a_stop_ends_the_checks_without_a_failure(host: Host) -> None:
+    late = Needs(devices=("/dev/not-there",))
+    checks = host.start("prestart", dataclasses.replace(served_at("http://127.0.0.1:9"), needs=late))
+    host.wait_for("STATUS=waiting for /dev/not-there")
+    checks.send_signal(signal.SIGTERM)
+    assert ended(checks)[0] == 0
+
+
 def test_the_checks_refuse_a_start_that_cannot_succeed(host: Host) -> None:
     file = dataclasses.replace(served_at("http://127.0.0.1:9"), needs=Needs(binds=("/nowhere/models",)))
+    # systemd ends what still runs of a unit that is stopped.
+    host.stand_in("systemctl", f'echo "systemctl $*" >> {host.folder}/ran\nkill "$PPID"\n')
     status, text = ended(host.start("prestart", file))
     assert status == 1
     assert "/nowhere/models" in text

@@ -155,6 +155,21 @@ def test_a_stop_that_was_asked_for_is_no_failure_whatever_its_status(
     assert (reason.kind if reason else None) == kind
 
 
+@pytest.mark.parametrize(
+    ("job", "ends"), [("start", True), ("", True), ("stop", False), ("restart", False)], ids=str
+)
+def test_a_unit_is_ended_for_good_only_where_nobody_stops_it_or_wants_it_anew(
+    tmp_path: Path, job: str, ends: bool
+) -> None:
+    recording = Recording(tmp_path)
+    reason = Reason(kind="names", what="it serves x, not y", permanent=True)
+    recording.state.record_start("aaa", outcome="failed", reason=reason.to_json())
+    text = f"7 vllm-a.service {job} running\n" if job else ""
+    recording.runner.answers["systemctl --user list-jobs"] = Completed(status=0, stdout=text)
+    assert recording.record("exit-code", "exited", "1") == reason
+    assert recording.ended_for_good == ends
+
+
 def test_a_container_that_the_watch_ended_is_recorded_so(tmp_path: Path) -> None:
     recording = Recording(tmp_path)
     kill = {"at": 1.0, "state": "hung", "evidence": "1 requests and no token for 2m00s", "invocation": "aaa"}

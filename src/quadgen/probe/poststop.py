@@ -94,7 +94,8 @@ class Recorder:
     def record(self, ending: Ending) -> Reason | None:
         """Record one ending; the answer is the reason, None for one that was wanted."""
         known = self._known(ending.invocation)
-        reason = self._reason(ending, known)
+        job = self._systemd.job(self._file.unit)
+        reason = self._reason(ending, known, job)
         facts: dict[str, Any] = {"ended": round(self._clock.time(), 1), "exit": ending.words()}
         if reason is None:
             facts["outcome"] = "ended"
@@ -104,7 +105,9 @@ class Recorder:
         self._state.record_start(ending.invocation, **facts)
         if reason is not None:
             self._say(f"{ending.words()}: {reason.words()}")
-            if reason.permanent:
+            # Ended already by the gate, or wanted anew, as by an update that is rolled back: a second stop
+            # would undo that.
+            if reason.permanent and job not in _WANTED:
                 self._say("a restart cannot help: the unit stays failed")
                 self._systemd.end_for_good(self._file.unit)
         return reason
@@ -117,14 +120,13 @@ class Recorder:
         except TypeError:
             return None
 
-    def _reason(self, ending: Ending, known: Reason | None) -> Reason | None:
+    def _reason(self, ending: Ending, known: Reason | None, job: str | None) -> Reason | None:
         """The reason; gate and checks know theirs best, unless they only saw a death."""
         recorded = self._by_watch(ending.invocation) or known
         if recorded is not None and recorded.kind == "stopped" and ending.result != "timeout":
             return None
         if recorded is not None and recorded.kind not in {"died", "error", "stopped"}:
             return recorded
-        job = self._systemd.job(self._file.unit)
         asked_for = job in _WANTED or (job is None and ending.result == "success")
         if asked_for and ending.result != "timeout":
             # Whatever its status: a container that outlasts its stop timeout exits with 137.

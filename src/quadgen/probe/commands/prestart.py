@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 def run(file: ProbeFile, environ: Mapping[str, str]) -> int:
     """Check what a start needs; 0 lets it go on.
 
-    A stop, which is SIGTERM, ends it well: for systemd death by a signal would be a failure.
+    A stop, which is SIGTERM, ends it well: for systemd death by a signal would be a failure. What has come to
+    a conclusion ends as that says, although it stops its own unit.
     """
     signal.signal(signal.SIGTERM, lambda *_: os._exit(0))
     runner, say = SystemRunner(), speaker("prestart")
@@ -37,4 +38,6 @@ def run(file: ProbeFile, environ: Mapping[str, str]) -> int:
         notifier=SystemdNotifier(),
         say=say,
     )
-    return end.after_checks(Prestart(file, end.invocation, tools).run())
+    reason = Prestart(file, end.invocation, tools).run()
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    return end.after_checks(reason)
