@@ -6,7 +6,7 @@ from .images import BASE_IMAGE, VLLM_IMAGE, build_images
 from .machine import Host
 from .places import VLLM
 from .rootfs import build
-from .specs import stub_service, tiny_service
+from .specs import tiny_service
 from .vllm_environment import base_prefix, make_environment, make_model
 
 __all__ = [
@@ -23,6 +23,5 @@ __all__ = [
     "generator",
     "make_environment",
     "make_model",
-    "stub_service",
     "tiny_service",
 ]

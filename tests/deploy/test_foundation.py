@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from quadgen.deploy.foundation import Wanted, probe_folder
+from quadgen.deploy.foundation import Wanted
 from quadgen.deploy.runtime import RuntimePlace
 from quadgen.host.facts import Manager
 from quadgen.quadlet.gate import watch_unit
@@ -42,7 +42,7 @@ def bring(box: Box, runner: Manager257, *files: Any, **options: Any) -> Outcome:
 
 
 def is_there(box: Box) -> tuple[bool, bool]:
-    return RuntimePlace(probe_folder(box.host)).is_whole(SMALL), watch_of(box).is_file()
+    return RuntimePlace.of(box.host.data_folder).is_whole(SMALL), watch_of(box).is_file()
 
 
 def told(outcome: Outcome) -> list[tuple[str, str]]:
@@ -62,7 +62,7 @@ def test_it_comes_with_the_first_gate_and_goes_with_the_last(ready: Box) -> None
     last = go(ready, runner, names=["b"])
     assert told(last) == [("remove", "probe"), ("remove", "quadgen-watch@.service")]
     assert is_there(ready) == (False, False)
-    assert not probe_folder(ready.host).exists()
+    assert not RuntimePlace.of(ready.host.data_folder).folder.exists()
 
 
 def test_without_a_gate_it_does_not_come(ready: Box) -> None:
@@ -83,7 +83,7 @@ def test_a_newer_quadgen_renews_it_without_touching_the_units(ready: Box) -> Non
     assert told(renewed) == [("update", NEXT.version)]
     assert renewed.applied.entries == ()
     assert renewed.restart == ()
-    assert RuntimePlace(probe_folder(ready.host)).is_whole(NEXT)
+    assert RuntimePlace.of(ready.host.data_folder).is_whole(NEXT)
 
 
 def test_nobody_elses_unit_is_touched(ready: Box) -> None:
@@ -91,7 +91,7 @@ def test_nobody_elses_unit_is_touched(ready: Box) -> None:
     outcome = bring(ready, Manager257(ready), A, A_PROBE)
     assert codes(outcome) == ["foreign-unit"]
     assert ready.tree() == {}
-    assert not probe_folder(ready.host).exists()
+    assert not RuntimePlace.of(ready.host.data_folder).folder.exists()
     go(ready, Manager257(ready))
     assert mine.read_text() == "[Service]\nExecStart=/bin/true\n"
 
@@ -127,7 +127,7 @@ def test_what_the_probe_wrote_down_goes_with_its_service(ready: Box) -> None:
 
 def test_an_installation_killed_before_the_units_is_finished_or_cleaned_up(ready: Box) -> None:
     runner = Manager257(ready)
-    RuntimePlace(probe_folder(ready.host)).folder.mkdir(parents=True)
+    RuntimePlace.of(ready.host.data_folder).folder.mkdir(parents=True)
     watch_of(ready).parent.mkdir(parents=True)
     watch_of(ready).write_text(WANTED.watch)
     assert told(go(ready, runner)) == [("remove", "probe"), ("remove", "quadgen-watch@.service")]

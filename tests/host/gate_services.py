@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from testhost import BASE_IMAGE, stub_service, tiny_service
+from testhost import BASE_IMAGE, base_prefix, tiny_service
+from testhost.places import VLLM_VERSION
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -65,5 +66,20 @@ def stubs() -> Iterator[str]:
 
 
 def stub(name: str, more: str, *, image: str = BASE_IMAGE, volume: str = "", listen: str = "%d") -> str:
-    """A service whose server is the stub."""
-    return stub_service(name, listen % PORTS[name], more, image=image, volume=volume)
+    """A service whose server is `stub_vllm.py`, which does what its environment says."""
+    volumes = [f"{base_prefix()}:{base_prefix()}:ro", "/src/tests/host:/stub:ro", *filter(None, [volume])]
+    accelerator = "" if "accelerator" in more else 'accelerator = "none"'
+    return f"""
+[service.{name}]
+model = "org/stub"
+image = "{image}"
+vllm = "{VLLM_VERSION}"
+entrypoint = ["{base_prefix()}/bin/python3.11", "-u", "/stub/stub_vllm.py"]
+served-name = "tiny"
+offline = true
+start-on-boot = false
+listen = {listen % PORTS[name]}
+volumes = {volumes}
+{accelerator}
+{more}
+"""

@@ -63,11 +63,6 @@ class Foundation:
         return tuple(entry_findings(self.watch))
 
 
-def probe_folder(host: Host) -> Path:
-    """Where the versions of the runtime lie."""
-    return host.data_folder / "quadgen" / "probe"
-
-
 def compare(plan: Plan, wanted: Wanted | None, host: Host, *, overwrite: bool = False) -> Foundation:
     """What is to be done so that the units of a plan can run.
 
@@ -78,7 +73,7 @@ def compare(plan: Plan, wanted: Wanted | None, host: Host, *, overwrite: bool = 
         overwrite: Replace and remove a unit that was edited by hand.
     """
     needed = any(entry.name.endswith(PROBE_FILE) for entry in plan.kept)
-    place = RuntimePlace(probe_folder(host))
+    place = RuntimePlace.of(host.data_folder)
     watch = host.config_home / "systemd" / "user" / WATCH_UNIT
     if not needed:
         runtime: Action = "remove" if place.folder.is_dir() else "unchanged"
@@ -133,7 +128,7 @@ def bring(foundation: Foundation, wanted: Wanted | None, host: Host, disk: Disk)
     """
     with told():
         if wanted is not None and foundation.runtime.action in {"create", "update"}:
-            RuntimePlace(probe_folder(host)).install(wanted.runtime, disk)
+            RuntimePlace.of(host.data_folder).install(wanted.runtime, disk)
         if foundation.watch.action in {"create", "update"}:
             _write(foundation.watch, disk)
 
@@ -148,7 +143,7 @@ def take_away(foundation: Foundation, host: Host, disk: Disk) -> None:
         if foundation.watch.action == "remove":
             disk.remove(foundation.watch.path)
         if foundation.runtime.action == "remove":
-            RuntimePlace(probe_folder(host)).remove(disk)
+            RuntimePlace.of(host.data_folder).remove(disk)
 
 
 def _write(entry: Entry, disk: Disk) -> None:

@@ -20,7 +20,7 @@ import shlex
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 from quadgen.findings import Finding
 from quadgen.quadlet.gate import PROGRAM
@@ -128,6 +128,11 @@ class RuntimePlace:
 
     folder: Path
 
+    @classmethod
+    def of(cls, data_folder: Path) -> Self:
+        """The place in the user's data folder."""
+        return cls(data_folder / "quadgen" / "probe")
+
     def current(self) -> str | None:
         """The version in force; None where none is installed."""
         try:
@@ -191,7 +196,7 @@ def outdated(data_folder: Path) -> Iterator[Finding]:
     Args:
         data_folder: The user's data folder.
     """
-    place = RuntimePlace(data_folder / "quadgen" / "probe")
+    place = RuntimePlace.of(data_folder)
     if place.current() is not None and not place.is_whole(own_runtime()):
         yield Finding(
             severity="warning",
