@@ -151,11 +151,15 @@ def test_a_death_fails_the_start_with_the_logs_last_error() -> None:
     assert start.elapsed == pytest.approx(9.1, abs=0.2)
 
 
-def test_last_words_that_come_after_the_death_are_heard() -> None:
+def test_last_words_are_heard_while_conmon_cleans_up() -> None:
     start = Start(ready_at=1e9)
-    start.waiter.at(9.0, "died")
+    start.waiter.at(9.0, "ending")
     start.log(9.02, "vllm: error: unrecognized arguments: --colour")
+    start.waiter.at(9.1, "died", lambda: closed.append(start.journal.closed))
+    closed: list[bool] = []
     outcome = start.run()
+    # Nothing of the gate is left to be waited for when conmon ends.
+    assert closed == [True]
     assert outcome.reason is not None
     assert outcome.reason.kind == "option"
     assert outcome.reason.permanent

@@ -69,11 +69,11 @@ def test_only_wanted_identifiers_are_taken() -> None:
 
 def test_the_tail_of_an_invocation_is_read() -> None:
     runner = FakeRunner({"journalctl": Completed(status=0, stdout=entry("x").decode() + "\n")})
-    assert [line.text for line in tail(runner, "abc", 20)] == ["x"]
+    assert [line.text for line in tail(runner, "abc", 20)()] == ["x"]
     assert "--lines=20" in runner.ran[0]
     assert "_SYSTEMD_INVOCATION_ID=abc" in runner.ran[0]
-    assert tail(runner, "", 20) == []
-    assert tail(FakeRunner(), "abc", 20) == []
+    assert tail(runner, "", 20)() == []
+    assert tail(FakeRunner(), "abc", 20)() == []
 
 
 @pytest.fixture

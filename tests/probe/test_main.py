@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import importlib
 import json
 import os
@@ -126,7 +125,7 @@ def host(tmp_path: Path) -> Iterator[Host]:
 
 def served_at(url: str, **changes: Any) -> ProbeFile:
     file = probe_file(budgets=Budgets(startup_timeout=50, stall_timeout=40, interval=0.2, hang_timeout=2))
-    return dataclasses.replace(file, server=Server(url=url, names=("qwen",), **changes))
+    return file._replace(server=Server(url=url, names=("qwen",), **changes))
 
 
 def ended(process: subprocess.Popen[str]) -> tuple[int, str]:
@@ -263,7 +262,7 @@ def test_the_watch_leaves_a_good_server_alone_and_its_own_death_harms_nothing(ho
 
 
 def test_the_checks_take_the_gpus_lock_and_let_the_start_go_on(host: Host) -> None:
-    file = dataclasses.replace(served_at("http://127.0.0.1:9"), needs=Needs(gpus=("0",)))
+    file = served_at("http://127.0.0.1:9")._replace(needs=Needs(gpus=("0",)))
     status, text = ended(host.start("prestart", file))
     assert status == 0, text
     lock = json.loads((host.folder / "quadgen" / "gpu" / "0.lock").read_text())
@@ -273,14 +272,14 @@ def test_the_checks_take_the_gpus_lock_and_let_the_start_go_on(host: Host) -> No
 
 def test_a_stop_ends_the_checks_without_a_failure(host: Host) -> None:
     late = Needs(devices=("/dev/not-there",))
-    checks = host.start("prestart", dataclasses.replace(served_at("http://127.0.0.1:9"), needs=late))
+    checks = host.start("prestart", served_at("http://127.0.0.1:9")._replace(needs=late))
     host.wait_for("STATUS=waiting for /dev/not-there")
     checks.send_signal(signal.SIGTERM)
     assert ended(checks)[0] == 0
 
 
 def test_the_checks_refuse_a_start_that_cannot_succeed(host: Host) -> None:
-    file = dataclasses.replace(served_at("http://127.0.0.1:9"), needs=Needs(binds=("/nowhere/models",)))
+    file = served_at("http://127.0.0.1:9")._replace(needs=Needs(binds=("/nowhere/models",)))
     # systemd ends what still runs of a unit that is stopped.
     host.stand_in("systemctl", f'echo "systemctl $*" >> {host.folder}/ran\nkill "$PPID"\n')
     status, text = ended(host.start("prestart", file))
@@ -341,6 +340,7 @@ HEAVY = {
     "urllib3",
     "argparse",
     "asyncio",
+    "dataclasses",
     "logging",
     "typing_extensions",
 }

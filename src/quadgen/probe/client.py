@@ -7,8 +7,7 @@ exception.
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
-from typing import Any, Literal, Protocol, TypeAlias
+from typing import Any, Literal, NamedTuple, Protocol, TypeAlias
 
 Kind: TypeAlias = Literal[
     "ok",  # any 2xx
@@ -29,8 +28,7 @@ Kind: TypeAlias = Literal[
 ANSWERED: frozenset[Kind] = frozenset({"ok", "unauthorized", "not-found", "unavailable", "status"})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
+class Answer(NamedTuple):
     """The end of one exchange.
 
     Args:

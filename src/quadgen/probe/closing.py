@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -17,8 +16,7 @@ if TYPE_CHECKING:
     from quadgen.probe.state import ServiceState
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Closing:
+class Closing(NamedTuple):
     """Puts a conclusion into effect.
 
     Args:
@@ -58,7 +56,7 @@ class Closing:
         A container that still lives is ended first. systemd skips `ExecStop=` after a failed
         `ExecStartPost=`, and vLLM loses SIGTERM while it loads: the whole stop timeout would pass.
         """
-        facts = {"seconds": outcome.seconds, "phases": outcome.phases}
+        facts = {"seconds": outcome.seconds, "phases": dict(outcome.phases)}
         if outcome.reason is None:
             self.state.record_start(self.invocation, outcome="serving", note=outcome.note, **facts)
             if self.file.needs.gpus:

@@ -180,6 +180,11 @@ class FakeRunner:
     answers: dict[str, Completed | list[Completed]] = field(default_factory=dict)
     ran: list[str] = field(default_factory=list)
 
+    def start(self, argv: Sequence[str], *, timeout: float) -> Callable[[], Completed]:
+        """Answer one command line later."""
+        answer = self.run(argv, timeout=timeout)
+        return lambda: answer
+
     def run(self, argv: Sequence[str], *, timeout: float) -> Completed:  # noqa: ARG002 - nothing takes time
         """Answer one command line; one that is not known is not installed."""
         line = " ".join(argv)

@@ -7,8 +7,9 @@ progress, so a gate that hangs is ended by systemd like anything else.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+import math
+from types import MappingProxyType
+from typing import TYPE_CHECKING, NamedTuple
 
 from quadgen.probe.clock import span
 from quadgen.probe.notify import extend, status
@@ -18,7 +19,7 @@ from quadgen.probe.readiness import Readiness, Stage, Step
 from quadgen.probe.reasons import Reason, diagnose, patterns
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from quadgen.probe.client import Answer
     from quadgen.probe.clock import Clock
@@ -37,12 +38,11 @@ _EXTENSION = 60.0
 _LOG_LINES = 400
 # No line at all in this time: the journal cannot be read. vLLM's first line comes within 10 s.
 _NO_LOG = 45.0
-# Last words: how long the journal may lag behind a death.
-_LAST_WORDS, _QUIET = 0.15, 0.05
+# How long the log is followed after the container's end, while conmon still cleans up.
+_LAST_WORDS = 0.05
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Tools:
+class Tools(NamedTuple):
     """What the gate works with; every one of them has a double in `doubles`.
 
     Args:
@@ -54,6 +54,7 @@ class Tools:
         clock: The time.
         notifier: The service manager.
         say: Prints one line into the journal.
+        first: Pidfd of the container's first process, which ends some 0.1 s before conmon.
     """
 
     server: ModelServer
@@ -64,10 +65,10 @@ class Tools:
     clock: Clock
     notifier: Notifier
     say: Callable[[str], None]
+    first: int | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
+class Outcome(NamedTuple):
     """How a start ended.
 
     Args:
@@ -83,7 +84,7 @@ class Outcome:
     died: bool = False
     stopped: bool = False
     seconds: float = 0.0
-    phases: dict[str, float] = field(default_factory=dict)
+    phases: Mapping[str, float] = MappingProxyType({})
     note: str = ""
 
 
@@ -105,6 +106,7 @@ class Gate:
         self._note = ""
         self._log: list[str] = []
         self._log_fd: int | None = None
+        self._log_until = math.inf
         self._said_no_log = False
         self._moving = ""
         self._shown = ""
@@ -118,6 +120,8 @@ class Gate:
         self._follow_log()
         patterns()
         self._tools.waiter.add(self._tools.exchange.fileno(), "answer")
+        if self._tools.first is not None:
+            self._tools.waiter.add(self._tools.first, "ending")
         try:
             outcome: Outcome | None = None
             while outcome is None:
@@ -127,12 +131,16 @@ class Gate:
             self._tools.journal.close()
 
     def _turn(self) -> Outcome | None:
+        if self._now() >= self._log_until:
+            self._end_log()
         self._look_around()
         if not self._asking and self._now() >= self._ask_at:
             self._ask()
         events = self._tools.waiter.wait(self._until_next())
         if "log" in events:
             self._read_log()
+        if "ending" in events:
+            self._ending()
         if "died" in events:
             return self._died()
         if "stop" in events:
@@ -142,7 +150,7 @@ class Gate:
         return self._over_budget()
 
     def _until_next(self) -> float:
-        next_at = self._tick_at
+        next_at = min(self._tick_at, self._log_until)
         if not self._asking:
             next_at = min(next_at, self._ask_at)
         return max(0.0, next_at - self._now())
@@ -185,11 +193,26 @@ class Gate:
         if self._log_fd is not None:
             self._tools.waiter.add(self._log_fd, "log")
 
-    def _read_log(self) -> bool:
-        lines = self._tools.journal.read()
-        if self._log_fd is not None and self._tools.journal.fileno() is None:
+    def _ending(self) -> None:
+        """The container has ended and conmon has not: the last words, and nothing to wait for after it."""
+        if self._tools.first is not None:
+            self._tools.waiter.remove(self._tools.first)
+        self._log_until = self._now() + _LAST_WORDS
+
+    def _end_log(self) -> None:
+        self._log_until = math.inf
+        self._forget_log()
+        self._tools.journal.close()
+
+    def _forget_log(self) -> None:
+        if self._log_fd is not None:
             self._tools.waiter.remove(self._log_fd)
             self._log_fd = None
+
+    def _read_log(self) -> None:
+        lines = self._tools.journal.read()
+        if self._tools.journal.fileno() is None:
+            self._forget_log()
         for line in lines:
             self._log.append(line.text)
             before = self._tracker.phase
@@ -198,13 +221,6 @@ class Gate:
             phase = self._tracker.phase
             self._progress(phase.name, phase.label if phase is not before else "")
         del self._log[:-_LOG_LINES]
-        return bool(lines)
-
-    def _last_words(self) -> None:
-        until = self._now() + _LAST_WORDS
-        while self._log_fd is not None and self._now() < until:
-            if "log" not in self._tools.waiter.wait(_QUIET) or not self._read_log():
-                return
 
     # Progress and budgets.
 
@@ -270,7 +286,6 @@ class Gate:
         return self._outcome(None)
 
     def _died(self) -> Outcome:
-        self._last_words()
         reason = diagnose(self._log, self._file)
         if reason is None:
             reason = Reason(kind="died", what=f"the container ended while {self._where()}")

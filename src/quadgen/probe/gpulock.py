@@ -15,8 +15,7 @@ import fcntl
 import json
 import os
 import re
-from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -28,8 +27,7 @@ if TYPE_CHECKING:
 _WAITING = ("auto-restart", "auto-restart-queued")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Holder:
+class Holder(NamedTuple):
     """Who holds a GPU.
 
     Args:
@@ -102,7 +100,7 @@ class GpuLocks:
     def _write(self, gpu: str, me: Holder) -> None:
         path = self._path(gpu)
         draft = path.with_suffix(".draft")
-        draft.write_text(json.dumps({"gpu": gpu} | asdict(me)), encoding="utf-8")
+        draft.write_text(json.dumps({"gpu": gpu} | me._asdict()), encoding="utf-8")
         draft.replace(path)
 
     def _path(self, gpu: str) -> Path:

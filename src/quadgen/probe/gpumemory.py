@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -16,11 +15,10 @@ if TYPE_CHECKING:
 _STEADY_MIB = 64
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Card:
+class Card(NamedTuple):
     """One GPU's memory, in MiB."""
 
-    index: str
+    number: str
     uuid: str
     total: int
     used: int
@@ -39,7 +37,7 @@ def cards(runner: Runner, gpus: Sequence[str]) -> list[Card]:
     found = [card for line in done.stdout.splitlines() if (card := _card(line)) is not None]
     # A slice of a MIG card is not the card: its memory is not told here.
     whole = {gpu for gpu in gpus if ":" not in gpu}
-    return [card for card in found if "all" in whole or card.index in whole or card.uuid in whole]
+    return [card for card in found if "all" in whole or card.number in whole or card.uuid in whole]
 
 
 def wanting(card: Card, share: float | None) -> int:
@@ -81,4 +79,4 @@ def _card(line: str) -> Card | None:
     except ValueError:
         # `[N/A]` of cards whose memory is the machine's.
         return None
-    return Card(index=index, uuid=uuid, total=total, used=used, free=free)
+    return Card(number=index, uuid=uuid, total=total, used=used, free=free)

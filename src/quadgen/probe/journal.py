@@ -13,11 +13,11 @@ import json
 import os
 import re
 import subprocess
-from dataclasses import dataclass
-from typing import IO, TYPE_CHECKING, Any, Protocol
+import threading
+from typing import IO, TYPE_CHECKING, Any, NamedTuple, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from quadgen.probe.process import Runner
 
@@ -32,8 +32,7 @@ _ANSI = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 _LONGEST = 1 << 20
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Line:
+class Line(NamedTuple):
     """One line of a log.
 
     Args:
@@ -103,8 +102,9 @@ class JournalFollower:
         """Stop following."""
         if self._process is not None:
             self._process.kill()
-            self._process.wait()
             _pipe(self._process).close()
+            # The kernel takes 20 ms to unmap its journal files, and a start that failed waits for nothing.
+            threading.Thread(target=self._process.wait, daemon=True).start()
             self._process = None
 
 
@@ -123,18 +123,27 @@ def _pipe(process: subprocess.Popen[bytes]) -> IO[bytes]:
     return process.stdout
 
 
-def tail(runner: Runner, invocation: str, count: int, identifiers: Sequence[str] = ()) -> list[Line]:
-    """The last `count` lines of an invocation; none where the user cannot read the journal."""
+def tail(
+    runner: Runner, invocation: str, count: int, identifiers: Sequence[str] = ()
+) -> Callable[[], list[Line]]:
+    """Begin to read the last `count` lines of an invocation; what it gives waits for them.
+
+    There are none where the user cannot read the journal.
+    """
     if not invocation:
-        return []
-    done = runner.run([*_COMMAND, f"--lines={count}", f"_SYSTEMD_INVOCATION_ID={invocation}"], timeout=10)
-    return list(lines(done.stdout.encode().split(b"\n"), identifiers))
+        return list
+    match = f"_SYSTEMD_INVOCATION_ID={invocation}"
+    return _read(runner, [f"--lines={count}", match], identifiers)
 
 
-def kernel_tail(runner: Runner, seconds: float) -> list[Line]:
-    """What the kernel said lately, for Xid errors and its killing of processes; often not readable."""
-    done = runner.run([*_COMMAND, "--dmesg", "--lines=100", f"--since=-{int(seconds)}s"], timeout=10)
-    return list(lines(done.stdout.encode().split(b"\n"), ()))
+def kernel_tail(runner: Runner, seconds: float) -> Callable[[], list[Line]]:
+    """Begin to read what the kernel said lately: Xid errors, processes killed; often not readable."""
+    return _read(runner, ["--dmesg", "--lines=100", f"--since=-{int(seconds)}s"], ())
+
+
+def _read(runner: Runner, words: Sequence[str], identifiers: Sequence[str]) -> Callable[[], list[Line]]:
+    ended = runner.start([*_COMMAND, *words], timeout=10)
+    return lambda: list(lines(ended().stdout.encode().split(b"\n"), identifiers))
 
 
 def lines(entries: Iterable[bytes], identifiers: Sequence[str]) -> Iterable[Line]:

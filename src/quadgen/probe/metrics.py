@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
@@ -34,8 +33,7 @@ _MOVING = (
 _WANTED = frozenset((_RUNNING, _WAITING, _SLEEP, *_MOVING))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Counters:
+class Counters(NamedTuple):
     """What one look at /metrics told.
 
     Args:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from quadgen.probe.look import Looker
 
@@ -18,8 +17,7 @@ if TYPE_CHECKING:
 _GOOD = frozenset({"serving", "busy", "asleep"})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Level:
+class Level(NamedTuple):
     """One question and what it was answered.
 
     Args:
@@ -33,8 +31,7 @@ class Level:
     seconds: float = 0.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Report:
+class Report(NamedTuple):
     """Everything that one look at all levels showed."""
 
     levels: tuple[Level, ...]

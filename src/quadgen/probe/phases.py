@@ -7,11 +7,10 @@ the order of a start; a server that skips phases, as one without a GPU or with w
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from typing import NamedTuple
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Phase:
+class Phase(NamedTuple):
     """One phase of a start.
 
     Args:

@@ -6,16 +6,16 @@ status of the main process. A dead vLLM engine exits with 0, so the log decides,
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from quadgen.probe.journal import kernel_tail, tail
-from quadgen.probe.reasons import Reason, diagnose
+from quadgen.probe.reasons import Reason, diagnose, patterns
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from quadgen.probe.clock import Clock
+    from quadgen.probe.journal import Line
     from quadgen.probe.probefile import ProbeFile
     from quadgen.probe.process import Runner, Systemd
     from quadgen.probe.state import ServiceState
@@ -26,8 +26,7 @@ _KERNEL_SECONDS = 120
 _KERNEL_MAY_KNOW = frozenset({1, 134, 135, 137, 139})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Ending:
+class Ending(NamedTuple):
     """What systemd tells an `ExecStopPost=`.
 
     Args:
@@ -93,8 +92,9 @@ class Recorder:
 
     def record(self, ending: Ending) -> Reason | None:
         """Record one ending; the answer is the reason, None for one that was wanted."""
+        asked = self._systemd.job(self._file.unit)
         known = self._known(ending.invocation)
-        job = self._systemd.job(self._file.unit)
+        job = asked()
         reason = self._reason(ending, known, job)
         facts: dict[str, Any] = {"ended": round(self._clock.time(), 1), "exit": ending.words()}
         if reason is None:
@@ -135,7 +135,7 @@ class Recorder:
 
     def _unasked(self, ending: Ending, told: Reason | None) -> Reason:
         if ending.result == "oom-kill":
-            return replace(_killed_for_memory(), line=told.line if told else "")
+            return _killed_for_memory()._replace(line=told.line if told else "")
         if told is not None:
             return told
         if ending.result == "success":
@@ -152,15 +152,17 @@ class Recorder:
         return Reason(kind=str(last.get("state")), what=what, line=str(last.get("evidence", "")))
 
     def _from_log(self, ending: Ending) -> Reason | None:
-        log = [
-            line.text
-            for line in tail(self._runner, ending.invocation, _LOG_LINES, self._file.log_identifiers)
-        ]
-        told = diagnose(log, self._file, status=ending.number)
-        if ending.number in _KERNEL_MAY_KNOW and (told is None or told.kind in _VAGUE):
-            kernel = [line.text for line in kernel_tail(self._runner, _KERNEL_SECONDS)]
-            return diagnose(kernel, self._file) or told
-        return told
+        # All that has to be asked is under way before anything is waited for.
+        log = tail(self._runner, ending.invocation, _LOG_LINES, self._file.log_identifiers)
+        kernel = kernel_tail(self._runner, _KERNEL_SECONDS) if ending.number in _KERNEL_MAY_KNOW else list
+        patterns()
+        told = diagnose(_texts(log()), self._file, status=ending.number)
+        of_kernel = diagnose(_texts(kernel()), self._file)
+        return of_kernel if of_kernel is not None and (told is None or told.kind in _VAGUE) else told
+
+
+def _texts(log: Sequence[Line]) -> list[str]:
+    return [line.text for line in log]
 
 
 # Jobs that stop a unit because somebody asked for it.

@@ -8,9 +8,8 @@ from __future__ import annotations
 import contextlib
 import socket
 import stat
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from quadgen.probe import gpumemory
 from quadgen.probe.clock import span
@@ -32,8 +31,7 @@ _EVERY = 1.0
 _EXTENSION = 60.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Tools:
+class Tools(NamedTuple):
     """What the checks work with; every one of them has a double in `doubles`.
 
     Args:
@@ -191,7 +189,7 @@ class Prestart:
     def _short(self, card: gpumemory.Card) -> str:
         missing = gpumemory.wanting(card, self._file.needs.gpu_memory)
         who = gpumemory.holders(self._tools.runner, card)
-        return f"GPU {card.index} has {card.free} MiB free, {missing} MiB too few; held by {who}"
+        return f"GPU {card.number} has {card.free} MiB free, {missing} MiB too few; held by {who}"
 
     def _wait(self, look: Callable[[], str], text: str, patience: float | None = None) -> str:
         """Look until nothing is wanting; the answer is what still is when patience ends."""

@@ -8,8 +8,7 @@ carries a schema number, and a reader refuses what it does not know rather than 
 from __future__ import annotations
 
 import json
-from dataclasses import MISSING, dataclass, field, fields
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, get_args
 
 from quadgen.errors import QuadgenError
 
@@ -26,8 +25,7 @@ class ProbeFileError(QuadgenError):
     """The probe file is missing, damaged, or written for another quadgen."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Server:
+class Server(NamedTuple):
     """Where the model server answers, and as what.
 
     Args:
@@ -53,8 +51,7 @@ class Server:
     warmup: Warmup = "completion"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Budgets:
+class Budgets(NamedTuple):
     """How long things may take, all in seconds but `failures`.
 
     Args:
@@ -74,8 +71,7 @@ class Budgets:
     hang_timeout: float = 120
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Needs:
+class Needs(NamedTuple):
     """What must be there before the container can start.
 
     Args:
@@ -99,8 +95,7 @@ class Needs:
     gpu_memory: float | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ProbeFile:
+class ProbeFile(NamedTuple):
     """Everything that gate and watch know about one service.
 
     Args:
@@ -121,8 +116,8 @@ class ProbeFile:
     unit: str
     container: str
     server: Server
-    budgets: Budgets = field(default_factory=Budgets)
-    needs: Needs = field(default_factory=Needs)
+    budgets: Budgets = Budgets()
+    needs: Needs = Needs()
     cache_paths: tuple[str, ...] = ()
     models: tuple[str, ...] = ()
     restart_attempts: int = 0
@@ -196,15 +191,16 @@ _MAY_BE_EMPTY = {"root-path", "image"}
 
 
 def _section(cls: Any, table: dict[str, Any], place: str, prefix: str) -> Any:
-    rows = {f.name.replace("_", "-"): f for f in fields(cls)}
+    rows = {name.replace("_", "-"): name for name in cls._fields}
     unknown = sorted(set(table) - set(rows))
     if unknown:
         raise _damaged(place, f"{prefix}{unknown[0]} is no key of schema {SCHEMA}")
     values: dict[str, Any] = {}
-    for key, row in rows.items():
+    for key, name in rows.items():
         if key in table:
-            values[row.name] = _value(str(row.type), key, table[key], place, prefix)
-        elif row.default is MISSING and row.default_factory is MISSING:
+            annotation = cls.__annotations__[name].__forward_arg__
+            values[name] = _value(annotation, key, table[key], place, prefix)
+        elif name not in cls._field_defaults:
             raise _damaged(place, f"{prefix}{key} is missing")
     return cls(**values)
 
@@ -225,7 +221,7 @@ def _damaged(place: str, what: str) -> ProbeFileError:
 
 
 def _kebab(section: ProbeFile | Server | Budgets | Needs) -> dict[str, Any]:
-    given = ((row.name.replace("_", "-"), getattr(section, row.name)) for row in fields(section))
+    given = ((name.replace("_", "-"), value) for name, value in section._asdict().items())
     return {
         key: _kebab(value) if isinstance(value, Server | Budgets | Needs) else value for key, value in given
     }

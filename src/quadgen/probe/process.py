@@ -11,18 +11,16 @@ import contextlib
 import os
 import signal
 import subprocess
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
 _MISSING, _TOO_LONG = 127, 124
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Completed:
+class Completed(NamedTuple):
     """A program that has ended; 127 means that it is not installed, 124 that it took too long."""
 
     status: int
@@ -36,7 +34,11 @@ class Completed:
 
 
 class Runner(Protocol):
-    """Runs a program to its end."""
+    """Runs programs to their end."""
+
+    def start(self, argv: Sequence[str], *, timeout: float) -> Callable[[], Completed]:
+        """Start `argv`; what it gives waits for its end, for at most `timeout` seconds. Neither raises."""
+        ...
 
     def run(self, argv: Sequence[str], *, timeout: float) -> Completed:
         """Run `argv` for at most `timeout` seconds; never raises."""
@@ -46,27 +48,39 @@ class Runner(Protocol):
 class SystemRunner:
     """Runs programs of the machine."""
 
+    def start(self, argv: Sequence[str], *, timeout: float) -> Callable[[], Completed]:
+        """Start `argv`; what it gives waits for its end, for at most `timeout` seconds. Neither raises."""
+        pipe = subprocess.PIPE
+        try:
+            process = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=pipe, stderr=pipe)
+        except FileNotFoundError:
+            failed = Completed(status=_MISSING, stderr=f"{argv[0]}: not installed")
+        except OSError as error:
+            failed = Completed(status=126, stderr=f"{argv[0]}: {error.strerror}")
+        else:
+            return lambda: _ended(process, argv[0], timeout)
+        return lambda: failed
+
     def run(self, argv: Sequence[str], *, timeout: float) -> Completed:
         """Run `argv` for at most `timeout` seconds; never raises."""
+        return self.start(argv, timeout=timeout)()
+
+
+def _ended(process: subprocess.Popen[bytes], program: str, timeout: float) -> Completed:
+    with process:
         try:
-            done = subprocess.run(
-                argv, capture_output=True, timeout=timeout, check=False, stdin=subprocess.DEVNULL
-            )
-        except FileNotFoundError:
-            return Completed(status=_MISSING, stderr=f"{argv[0]}: not installed")
-        except OSError as error:
-            return Completed(status=126, stderr=f"{argv[0]}: {error.strerror}")
+            out, err = process.communicate(timeout=timeout)
         except subprocess.TimeoutExpired:
-            return Completed(status=_TOO_LONG, stderr=f"{argv[0]}: no end within {timeout:g} s")
-        return Completed(
-            status=done.returncode,
-            stdout=done.stdout.decode("utf-8", "replace"),
-            stderr=done.stderr.decode("utf-8", "replace"),
-        )
+            process.kill()
+            return Completed(status=_TOO_LONG, stderr=f"{program}: no end within {timeout:g} s")
+    return Completed(
+        status=process.returncode,
+        stdout=out.decode("utf-8", "replace"),
+        stderr=err.decode("utf-8", "replace"),
+    )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class UnitState:
+class UnitState(NamedTuple):
     """What systemd says of a unit; empty texts where it says nothing.
 
     Args:
@@ -117,16 +131,21 @@ class Systemd:
             result=rows.get("Result", ""),
         )
 
-    def job(self, unit: str) -> str | None:
-        """The job under way for a unit: `start`, `stop`, `restart`; empty for none, None if not known.
+    def job(self, unit: str) -> Callable[[], str | None]:
+        """Begin to ask for the job under way for a unit; what it gives waits for the answer.
 
-        A service that ends by itself has none, which tells a crash from a stop.
+        `start`, `stop`, `restart`; empty for none, None if not known. A service that ends by itself has
+        none, which tells a crash from a stop.
         """
-        done = self._runner.run(["systemctl", "--user", "list-jobs", "--no-legend", "--", unit], timeout=10)
-        if done.status != 0:
-            return None
-        words = done.stdout.split()
-        return words[2] if len(words) > 2 else ""
+        argv = ["systemctl", "--user", "list-jobs", "--no-legend", "--", unit]
+        ended = self._runner.start(argv, timeout=10)
+
+        def answer() -> str | None:
+            done = ended()
+            words = done.stdout.split()
+            return None if done.status != 0 else words[2] if len(words) > 2 else ""
+
+        return answer
 
     def end_for_good(self, unit: str) -> None:
         """Stop a unit from inside its own start: it ends as failed, and no restart follows (measured)."""

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import contextlib
 import os
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from quadgen.probe.process import children, tree
 
@@ -24,8 +23,7 @@ _LEAST_DISK_BYTES = 1 << 20
 _MOST_FILES = 20_000
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Traffic:
+class Traffic(NamedTuple):
     """Bytes so far, each since some fixed past.
 
     Args:

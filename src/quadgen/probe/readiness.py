@@ -8,8 +8,7 @@ has said that this server is up.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 from quadgen.probe.client import ANSWERED
 from quadgen.probe.reasons import Reason
@@ -27,8 +26,7 @@ _SOON = 0.15
 _WRONG_AGAIN = 1.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Step:
+class Step(NamedTuple):
     """What to do after an answer.
 
     Args:

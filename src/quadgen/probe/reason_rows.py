@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReasonRow:
+class ReasonRow(NamedTuple):
     """One recognised reason.
 
     Args:

@@ -9,9 +9,8 @@ out-of-memory error of its neighbour.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from quadgen.probe.reason_rows import ROWS, STATUS_ROWS
 
@@ -22,8 +21,7 @@ if TYPE_CHECKING:
     from quadgen.probe.reason_rows import ReasonRow
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reason:
+class Reason(NamedTuple):
     """Why something ended.
 
     Args:
@@ -93,7 +91,7 @@ def diagnose(log: Sequence[str], file: ProbeFile, *, status: int | None = None) 
         found = next((number for number, line in enumerate(told) if pattern.search(line)), None)
         if found is not None:
             reason = Reason(kind=row.kind, what=row.what, remedy=row.remedy, permanent=row.permanent)
-            return _filled(replace(reason, line=_telling(told, found)), file)
+            return _filled(reason._replace(line=_telling(told, found)), file)
     row_of_status = STATUS_ROWS.get(status) if status is not None else None
     last = last_error(told)
     if row_of_status is not None:
@@ -132,4 +130,4 @@ def _filled(reason: Reason, file: ProbeFile) -> Reason:
         "model": ", ".join(file.models) or "the model",
         "secrets": ", ".join(file.needs.secrets) or "its secrets",
     }
-    return replace(reason, remedy=reason.remedy.format(**names))
+    return reason._replace(remedy=reason.remedy.format(**names))

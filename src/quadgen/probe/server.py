@@ -7,8 +7,7 @@ completion proves that the engine works. A pooling model is asked for what it do
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -29,8 +28,7 @@ _WORK: dict[str, tuple[str, dict[str, object]]] = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Names:
+class Names(NamedTuple):
     """The served names that `/v1/models` lists.
 
     Args:

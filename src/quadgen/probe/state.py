@@ -10,9 +10,8 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -28,8 +27,7 @@ def folder(environ: Mapping[str, str]) -> Path:
     return Path(home) / "quadgen" / "probe"
 
 
-@dataclass(frozen=True, slots=True)
-class ServiceState:
+class ServiceState(NamedTuple):
     """The two files of one service.
 
     Args:

@@ -8,8 +8,7 @@ of running requests was seen at 0 during a hang, so an idle gauge alone proves n
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 from quadgen.probe.client import ANSWERED
 from quadgen.probe.clock import span
@@ -37,8 +36,7 @@ Work: TypeAlias = Literal["none", "under-way", "ok", "stuck", "refused", "failed
 _SLOW = 1.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Observation:
+class Observation(NamedTuple):
     """All that is known at one look.
 
     Args:
@@ -72,8 +70,7 @@ class Observation:
     bad_for: float = 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Verdict:
+class Verdict(NamedTuple):
     """What a look concluded.
 
     Args:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from quadgen.probe.client import Answer
 
-Event: TypeAlias = Literal["died", "log", "stop", "answer", "work"]
+Event: TypeAlias = Literal["ending", "died", "log", "stop", "answer", "work"]
 Question: TypeAlias = "Callable[[], Answer]"
 
 

@@ -7,8 +7,7 @@ limit. Its own crash or end does not touch the model.
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from quadgen.probe.journal import tail
 from quadgen.probe.look import Looker
@@ -33,8 +32,7 @@ _LOG_LINES = 20
 _WRITE_EVERY = 60.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Tools:
+class Tools(NamedTuple):
     """What the watch works with; every one of them has a double in `doubles`.
 
     Args:
@@ -228,5 +226,5 @@ class Watch:
         self._tools.say(f"ending the container, {verdict.state}: {verdict.evidence}")
         if self._looker.last_metrics:
             self._tools.say(f"last metrics: {self._looker.last_metrics}")
-        for line in tail(self._tools.runner, self._invocation, _LOG_LINES, self._file.log_identifiers):
+        for line in tail(self._tools.runner, self._invocation, _LOG_LINES, self._file.log_identifiers)():
             self._tools.say(f"| {line.text}")

@@ -10,7 +10,7 @@ from quadgen.probe.commands.wiring import speaker
 from quadgen.probe.gate import Gate, Outcome, Tools
 from quadgen.probe.journal import JournalFollower
 from quadgen.probe.notify import SystemdNotifier
-from quadgen.probe.process import SystemRunner
+from quadgen.probe.process import SystemRunner, children
 from quadgen.probe.progress import ProcessTraffic
 from quadgen.probe.reasons import Reason
 from quadgen.probe.server import ModelServer, key_sources
@@ -35,6 +35,7 @@ def run(file: ProbeFile, environ: Mapping[str, str]) -> int:
         reason = Reason(kind="died", what="the container ended before the gate began")
         return end.after_gate(Outcome(reason=reason, died=True))
     waiter.add(process, "died")
+    first = next(iter(children(main_pid)), 0)
     tools = Tools(
         server=ModelServer(file, HttpClient(file.server), key_sources(file, runner)),
         exchange=ThreadExchange(),
@@ -44,5 +45,6 @@ def run(file: ProbeFile, environ: Mapping[str, str]) -> int:
         clock=SystemClock(),
         notifier=SystemdNotifier(),
         say=say,
+        first=process_fd(first) if first else None,
     )
     return end.after_gate(Gate(file, tools).run())
