@@ -60,7 +60,7 @@ def test_the_table_tells_each_service_and_why(machine: Machine) -> None:
     install(machine, "vllm-a", "vllm-b", "vllm-c", "vllm-d")
     machine.home.history("vllm-a", **WATCH)
     machine.home.history("vllm-c", *STARTS)
-    machine.says([RUNNING, {}, LOADING, MISSING, FAILED | {"NRestarts": "2"}, {}, {}, {}])
+    machine.says([RUNNING, {}, LOADING, MISSING, FAILED | {"NRestarts": "3"}, {}, {}, {}])
     done = machine.quadgen("status")
     assert done.stdout == (
         "SERVICE  STATE    SINCE  RESTARTS  ADDRESS         MODEL\n"
@@ -93,7 +93,7 @@ def test_no_line_is_wider_than_the_terminal(
 def test_a_named_service_is_told_in_full(machine: Machine) -> None:
     install(machine, "vllm-a")
     machine.home.history("vllm-a", *STARTS, **WATCH)
-    machine.says([FAILED | {"NRestarts": "2"}, MISSING])
+    machine.says([FAILED | {"NRestarts": "3"}, MISSING])
     done = machine.quadgen("status", "vllm-a")
     assert done.exit_code == 1
     assert done.stdout == (

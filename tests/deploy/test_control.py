@@ -120,7 +120,7 @@ def test_a_start_is_followed_until_the_model_answers(tmp_path: Path) -> None:
     assert texts == [
         "waiting for other units, 5s",
         "checking what it needs, 10s",
-        "creating the container, 15s",
+        "starting the container, 15s",
         "loading weights 42 % (8/19), 1m12s",
     ]
     assert not followed.following.done

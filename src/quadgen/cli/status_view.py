@@ -120,7 +120,7 @@ def _facts(one: ServiceStatus, now: float) -> Iterator[tuple[str, str]]:
     if one.unit:
         active = f"{one.unit.name}, {one.unit.active} ({one.unit.sub})"
         yield "unit", active + (f", {one.unit.result}" if one.unit.result != "success" else "")
-        yield "restarts", str(one.unit.restarts)
+        yield "restarts", str(one.restarts)
     yield "watch", _watch(one, now)
 
 

@@ -14,6 +14,7 @@ from quadgen.probe.clock import span
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from quadgen.deploy.health import Health
     from quadgen.deploy.live import LiveUnit
     from quadgen.probe.verdict import State as Verdict
 
@@ -40,7 +41,7 @@ _SILENT_AFTER = 180.0
 _BEFORE_STATUS = {
     "dead": "waiting for other units",
     "start-pre": "checking what it needs",
-    "start": "creating the container",
+    "start": "starting the container",
     "start-post": "loading",
 }
 
@@ -56,6 +57,7 @@ class Seen:
         starts: The record of its starts, oldest first.
         watch: What its watch wrote last.
         watcher: What its watch tells systemd, after every look; it writes only what is new.
+        health: What Podman's own check says, where it is that which looks.
         now: Seconds since 1970.
     """
 
@@ -65,6 +67,7 @@ class Seen:
     starts: Sequence[Mapping[str, Any]] = ()
     watch: Mapping[str, Any]
     watcher: str = ""
+    health: Health | None = None
     now: float
 
 
@@ -76,11 +79,13 @@ class Condition:
         state: In one word.
         evidence: What that rests on, or why it is so, in one line; may be empty.
         since: When it began, in seconds since 1970; None where unknown.
+        limited: Whether the start limit refused the last automatic start.
     """
 
     state: State
     evidence: str = ""
     since: float | None = None
+    limited: bool = False
 
     @property
     def good(self) -> bool:
@@ -141,7 +146,9 @@ def number(row: Mapping[str, Any], key: str) -> float | None:
 
 def _starting(seen: Seen, unit: LiveUnit) -> Condition:
     if not unit.pausing:
-        return Condition(state="loading", evidence=doing(unit), since=unit.began)
+        # With Notify=healthy the unit is not started before the first check that was passed.
+        evidence = seen.health.words(seen.now, unit.began) if seen.health else doing(unit)
+        return Condition(state="loading", evidence=evidence, since=unit.began)
     last = _last_reason(seen)
     return Condition(
         state="restarting", evidence="; ".join(filter(None, (next_start(unit), last))), since=unit.changed
@@ -162,12 +169,13 @@ def _ending(_seen: Seen, unit: LiveUnit) -> Condition:
 
 def _failed(seen: Seen, unit: LiveUnit) -> Condition:
     last = _last_reason(seen)
-    if _limited(seen, unit):
+    limited = _limited(seen, unit)
+    if limited:
         limit = f"start limit: {unit.burst} starts within {unit.window}"
         evidence = f"{limit}; last: {last}" if last else limit
     else:
         evidence = last or f"systemd says {unit.result}"
-    return Condition(state="failed", evidence=evidence, since=unit.changed)
+    return Condition(state="failed", evidence=evidence, since=unit.changed, limited=limited)
 
 
 def _limited(seen: Seen, unit: LiveUnit) -> bool:
@@ -203,6 +211,8 @@ def _active(seen: Seen, unit: LiveUnit) -> Condition:
         found = Condition(state=state, evidence=evidence, since=number(watch, "since"))
         # Under load a server goes back and forth between serving and busy: it serves since its start.
         return Condition(state=state, evidence=evidence, since=unit.started) if found.good else found
+    if seen.health is not None:
+        return _checked(seen.health, seen.now, unit)
     start = _last_start(seen)
     if start.get("invocation") == unit.invocation and start.get("outcome") == "serving":
         took = number(start, "seconds")
@@ -213,6 +223,16 @@ def _active(seen: Seen, unit: LiveUnit) -> Condition:
             state="unknown", evidence="it runs, and nothing has looked at it yet", since=unit.started
         )
     return Condition(state="running", evidence="", since=unit.started)
+
+
+_OF_HEALTH: dict[str, State] = {"healthy": "serving", "unhealthy": "degraded", "starting": "loading"}
+
+
+def _checked(health: Health, now: float, unit: LiveUnit) -> Condition:
+    state = _OF_HEALTH.get(health.status, "unknown")
+    if unit.began is not None and health.unchecked(now - unit.began):
+        state = "unknown"
+    return Condition(state=state, evidence=health.words(now, unit.began), since=unit.started)
 
 
 def _last_start(seen: Seen) -> Mapping[str, Any]:

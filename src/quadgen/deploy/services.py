@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 _UNIT, PROBE_FILE = ".container", ".probe"
 _EXEC = re.compile(r'^Exec=(?:"((?:[^"\\]|\\.)*)"|(\S+))', re.MULTILINE)
+_CHECK = re.compile(r"^HealthCmd=(?!none$)", re.MULTILINE)
+_CONTAINER = re.compile(r"^ContainerName=(.+)$", re.MULTILINE)
 _PORT = re.compile(r"^PublishPort=(.*):\d+$", re.MULTILINE)
 
 
@@ -32,6 +34,7 @@ class InstalledService:
         problem: Why the probe file cannot be read.
         model: Id or path of its model, empty where the files do not tell.
         address: Where it answers, such as `127.0.0.1:8000`, or the path of its socket.
+        checked: Its container, where Podman itself checks the health of it; else empty.
     """
 
     name: str
@@ -40,6 +43,7 @@ class InstalledService:
     problem: str = ""
     model: str = ""
     address: str = ""
+    checked: str = ""
 
     @property
     def unit(self) -> str:
@@ -109,7 +113,13 @@ def _service(name: str, path: Path, text: str) -> InstalledService:
         problem=problem,
         model=probe.models[0] if probe and probe.models else _model(text),
         address=address_of(probe) if probe else ", ".join(_PORT.findall(text)),
+        checked="" if probe or not _CHECK.search(text) else _container(name, text),
     )
+
+
+def _container(name: str, text: str) -> str:
+    found = _CONTAINER.search(text)
+    return found[1] if found else f"systemd-{name}"
 
 
 def address_of(probe: ProbeFile) -> str:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from quadgen.deploy.condition import Condition, Seen, condition
+from quadgen.deploy.health import healths
 from quadgen.deploy.live import LiveUnit, live_units
 from quadgen.deploy.services import InstalledService, installed_services, remembered_names
 from quadgen.errors import HostError
@@ -15,6 +16,7 @@ from quadgen.probe.state import ServiceState, folder
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
 
+    from quadgen.deploy.health import Health
     from quadgen.host.run import Runner
 
 
@@ -29,6 +31,7 @@ class ServiceStatus:
         watcher: What systemd says of its watch.
         starts: Its last starts, oldest first.
         watch: What its watch wrote last.
+        health: What Podman's own check says, where it is that which looks.
     """
 
     service: InstalledService
@@ -37,11 +40,15 @@ class ServiceStatus:
     watcher: LiveUnit | None
     starts: Sequence[Mapping[str, Any]]
     watch: Mapping[str, Any]
+    health: Health | None = None
 
     @property
     def restarts(self) -> int | None:
-        """How often systemd started it anew since somebody started it."""
-        return self.unit.restarts if self.unit else None
+        """How often systemd started it anew since somebody started it.
+
+        NRestarts also counts the start that the limit refused.
+        """
+        return max(0, self.unit.restarts - self.condition.limited) if self.unit else None
 
     def to_json(self) -> dict[str, Any]:
         """The service as `--json` prints it."""
@@ -80,21 +87,23 @@ def report(runner: Runner, env: Mapping[str, str], names: Collection[str] = (), 
     """Look at the installed services.
 
     Args:
-        runner: Starts `systemctl`, once.
+        runner: Starts `systemctl` once, and `podman` once where it is Podman that checks a service.
         env: The environment of the command.
         names: The services wanted, installed or remembered; none means all.
         now: Seconds since 1970.
     """
     services = [one for one in _known(env) if not names or one.name in names]
     units, findings = _ask(runner, env, services)
+    checked = {s.checked: s.name for s in services if s.checked and s.unit in units and units[s.unit].running}
+    health = {checked[name]: one for name, one in healths(runner, checked).items() if name in checked}
     place = folder(env)
     found = []
     for service in services:
-        one = _status(service, ServiceState(place, service.name), units, now)
+        one = _status(service, ServiceState(place, service.name), units, health.get(service.name), now)
         gone = service.path is None and not (one.unit and one.unit.running)
         if names or not gone:
             found.append(one)
-            findings += _findings(one)
+            findings += _findings(one, now)
     return Report(services=tuple(found), findings=tuple(findings))
 
 
@@ -121,7 +130,11 @@ def _ask(
 
 
 def _status(
-    service: InstalledService, state: ServiceState, units: Mapping[str, LiveUnit], now: float
+    service: InstalledService,
+    state: ServiceState,
+    units: Mapping[str, LiveUnit],
+    health: Health | None,
+    now: float,
 ) -> ServiceStatus:
     unit, watcher = units.get(service.unit), units.get(service.watch)
     starts, watch = state.starts(), state.watch()
@@ -129,6 +142,7 @@ def _status(
         unit=unit,
         installed=service.path is not None,
         probed=service.probe is not None,
+        health=health,
         starts=starts,
         watch=watch,
         watcher=watcher.status if watcher and watcher.active == "active" else "",
@@ -141,15 +155,19 @@ def _status(
         watcher=watcher,
         starts=starts,
         watch=watch,
+        health=health,
     )
 
 
-def _findings(one: ServiceStatus) -> Iterator[Finding]:
+def _findings(one: ServiceStatus, now: float) -> Iterator[Finding]:
     name, unit, path = one.service.name, one.unit, one.service.path
     if one.service.problem:
         yield _warning("probe-file", one.service.problem, "quadgen install", name)
     if unit is None:
         return
+    if one.health is not None and unit.began is not None and one.health.unchecked(now - unit.began):
+        message = f"{unit.name}: {one.health.words(now, unit.began)}: the user manager's timers stand still"
+        yield _warning("no-health-check", message, "systemctl --user daemon-reexec", name)
     if path is None:
         yield _warning(
             "no-unit-file", f"{unit.name} runs, and its unit file is gone", f"quadgen stop {name}", name
