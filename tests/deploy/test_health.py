@@ -31,7 +31,9 @@ BEGUN = {"InactiveExitTimestamp": f"@{int(NOW) - 72}"}
 def inspected(*log: dict[str, Any], status: str, failing: int = 0, name: str = "vllm-c") -> str:
     """What Podman prints of one container, of which only the read part is kept."""
     health = {"Status": status, "FailingStreak": failing, "Log": list(log) or None}
-    config = {"Healthcheck": {"Test": ["CMD", "python3"], "Interval": 15_000_000_000}}
+    config = {
+        "Healthcheck": {"Test": ["CMD", "python3"], "Interval": 15_000_000_000, "Timeout": 5_000_000_000}
+    }
     return json.dumps([{"Name": name, "State": {"Health": health}, "Config": config}])
 
 
@@ -49,6 +51,7 @@ def test_the_last_check_is_read() -> None:
             output="ConnectionRefusedError: [Errno 111]",
             ended=pytest.approx(NOW - 1.877, abs=0.01),
             interval=15.0,
+            timeout=5.0,
         )
     }
 
@@ -82,23 +85,23 @@ def test_without_podman_or_containers_there_is_none() -> None:
             LOADING,
             Health(status="starting", interval=30),
             "loading",
-            "no health check has run for 1m12s",
+            "no health check has run yet",
         ),
         (
             LOADING,
             Health(status="starting", interval=15),
             "loading",
-            "no health check has run for 1m12s, and one every 15s is due",
+            "no health check has run for 1m12s, and one is due every 15s",
         ),
         (
             LOADING,
-            Health(status="starting", checks=1, failing=1, output="refused", ended=NOW - 3, interval=15),
+            Health(status="starting", checks=1, output="refused", ended=NOW - 3, interval=15),
             "loading",
-            "Podman's health check failed, the last one, 3s ago: refused",
+            "Podman's health check failed, 3s ago: refused",
         ),
         (
             RUNNING,
-            Health(status="healthy", checks=5, ended=NOW - 3, interval=15),
+            Health(status="healthy", checks=5, passed=True, ended=NOW - 3, interval=15),
             "serving",
             "Podman's health check was passed, 3s ago",
         ),
@@ -110,18 +113,33 @@ def test_without_podman_or_containers_there_is_none() -> None:
         ),
         (
             RUNNING,
-            Health(status="starting", checks=5, failing=4, interval=15),
+            Health(status="starting", checks=5, failing=4, ended=NOW - 3, interval=15),
             "loading",
-            "Podman's health check failed, 4 in a row",
+            "Podman's health check failed, 4 in a row, 3s ago",
+        ),
+        (
+            RUNNING,
+            Health(status="healthy", checks=5, passed=True, ended=NOW - 90, interval=15, timeout=30),
+            "unknown",
+            "no health check has run for 1m30s, and one is due every 15s",
         ),
         (
             RUNNING | BEGUN,
             Health(status="starting", interval=15),
             "unknown",
-            "no health check has run for 1m12s, and one every 15s is due",
+            "no health check has run for 1m12s, and one is due every 15s",
         ),
     ],
-    ids=["no check yet", "late", "failing", "healthy", "unhealthy", "no Notify", "timers stand still"],
+    ids=[
+        "no check yet",
+        "late",
+        "failing",
+        "healthy",
+        "unhealthy",
+        "no Notify",
+        "no more checks",
+        "timers stand still",
+    ],
 )
 def test_podmans_word_counts_where_nothing_else_looks(
     fields: dict[str, str], health: Health, state: str, evidence: str

@@ -230,7 +230,7 @@ _OF_HEALTH: dict[str, State] = {"healthy": "serving", "unhealthy": "degraded", "
 
 def _checked(health: Health, now: float, unit: LiveUnit) -> Condition:
     state = _OF_HEALTH.get(health.status, "unknown")
-    if unit.began is not None and health.unchecked(now - unit.began):
+    if health.overdue(now, unit.began):
         state = "unknown"
     return Condition(state=state, evidence=health.words(now, unit.began), since=unit.started)
 

@@ -1,8 +1,8 @@
 """What Podman's own health checks say of services that no gate and no watch look at.
 
-Fact, measured with Podman 5.4.2 and 5.8.6: `podman container inspect` prints the containers that it found
-and fails for the others. A check is run by a timer of the user manager, and where that stands still, the
-container stays at `starting` for ever, without a word in its log.
+Fact, measured with Podman 5.4.2: `podman container inspect` prints the containers that it found and fails for
+the others. A check is run by a timer of the user manager, and where that stands still, the container keeps
+its last health for ever.
 """
 
 from __future__ import annotations
@@ -30,34 +30,45 @@ class Health(NamedTuple):
     Args:
         status: `starting`, `healthy`, `unhealthy`.
         checks: How many checks Podman remembers, 0 where none has run.
-        failing: How many failed in a row.
+        passed: Whether the last one was.
+        failing: How many failed in a row; Podman counts none while a start is given time.
         output: The last line that the last check printed.
         ended: When the last check ended, in seconds since 1970.
         interval: Seconds between two checks, 0 where Podman does not tell.
+        timeout: Seconds that one may take.
     """
 
     status: str
     checks: int = 0
+    passed: bool = False
     failing: int = 0
     output: str = ""
     ended: float | None = None
     interval: float = 0
+    timeout: float = 0
 
-    def unchecked(self, seconds: float) -> bool:
-        """Whether none has run, although the container runs for so long."""
-        return not self.checks and bool(self.interval) and seconds > _LATE * self.interval
+    def overdue(self, now: float, began: float | None) -> bool:
+        """Whether none has run for so long that the timer stands still.
+
+        Args:
+            now: Seconds since 1970.
+            began: When the unit's start began.
+        """
+        last = self.ended or began
+        return last is not None and bool(self.interval) and now - last > _LATE * self.interval + self.timeout
 
     def words(self, now: float, began: float | None) -> str:
         """What it rests on, in one line."""
+        if self.overdue(now, began):
+            late = span(now - (self.ended or began or now))
+            return f"no health check has run for {late}, and one is due every {span(self.interval)}"
         if not self.checks:
-            waited = now - began if began is not None else 0.0
-            due = f", and one every {span(self.interval)} is due" if self.unchecked(waited) else ""
-            return f"no health check has run for {span(waited)}{due}"
+            return "no health check has run yet"
         ago = f", {span(max(0.0, now - self.ended))} ago" if self.ended is not None else ""
-        if not self.failing:
+        if self.passed:
             return f"Podman's health check was passed{ago}"
-        many = f"{self.failing} in a row" if self.failing > 1 else "the last one"
-        return f"Podman's health check failed, {many}{ago}" + (f": {self.output}" if self.output else "")
+        many = f", {self.failing} in a row" if self.failing > 1 else ""
+        return f"Podman's health check failed{many}{ago}" + (f": {self.output}" if self.output else "")
 
 
 def healths(runner: Runner, names: Collection[str]) -> dict[str, Health]:
@@ -91,8 +102,10 @@ def _health(row: dict[str, Any]) -> Health:
     return Health(
         status=str(health["Status"]),
         checks=len(log),
+        passed=last.get("ExitCode") == 0,
         failing=int(health.get("FailingStreak", 0)),
         output=lines[-1].strip() if lines else "",
         ended=datetime.fromisoformat(last["End"]).timestamp() if last else None,
         interval=row["Config"]["Healthcheck"]["Interval"] / 1e9,
+        timeout=row["Config"]["Healthcheck"].get("Timeout", 0) / 1e9,
     )

@@ -165,7 +165,7 @@ def _findings(one: ServiceStatus, now: float) -> Iterator[Finding]:
         yield _warning("probe-file", one.service.problem, "quadgen install", name)
     if unit is None:
         return
-    if one.health is not None and unit.began is not None and one.health.unchecked(now - unit.began):
+    if one.health is not None and one.health.overdue(now, unit.began):
         message = f"{unit.name}: {one.health.words(now, unit.began)}: the user manager's timers stand still"
         yield _warning("no-health-check", message, "systemctl --user daemon-reexec", name)
     if path is None:

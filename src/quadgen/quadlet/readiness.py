@@ -24,15 +24,18 @@ _HEALTHY = PodmanVersion(5, 2)
 _INNER_PORT = 8000
 Mode: TypeAlias = Literal["host", "container", "off"]
 
-# One line, since a unit's value has no others. Proxies are for others than oneself.
+# One line, since a unit's value has no others. Proxies are for others than oneself. Podman keeps 500
+# characters of what it prints, which a traceback would fill before it comes to the error.
 _CHECK = (
-    "import json,os,ssl,urllib.request as r;"
+    "import json,os,ssl,sys,urllib.request as r;"
+    "sys.tracebacklimit=0;"
     "h={{'Authorization':'Bearer '+os.environ.get('VLLM_API_KEY','')}};"
     "o=r.build_opener(r.ProxyHandler({{}}),r.HTTPSHandler(context=ssl._create_unverified_context()));"
     "g=lambda p:o.open(r.Request('{base}'+p,headers=h),timeout={timeout}).read();"
     "g('/health');"
     "n={{m['id'] for m in json.loads(g('/v1/models'))['data']}};"
-    "raise SystemExit(not n>={names})"
+    "m={names}-n;"
+    "raise SystemExit(m and 'not served: '+', '.join(m)or 0)"
 )
 
 
