@@ -166,11 +166,16 @@ def test_a_remedy_names_the_service_and_the_model() -> None:
         (ERROR + "KeyError: 'x'", "KeyError: 'x'"),
         ("(APIServer pid=9) KeyError: 'x'", "KeyError: 'x'"),
         ("  KeyError: 'x'  ", "KeyError: 'x'"),
-        ("x" * 999, "x" * 300),
+        ("x" * 999, "x" * 300 + " …"),
+        ("word " * 99, ("word " * 60).rstrip() + " …"),
+        (
+            "No. " + "a word, and " * 20 + "an end. Another " + "x" * 99,
+            "No. " + "a word, and " * 20 + "an end.",
+        ),
     ],
-    ids=["engine", "process", "blanks", "long"],
+    ids=["engine", "process", "blanks", "one word", "words", "sentences"],
 )
-def test_the_prefix_of_a_line_is_left_out(line: str, text: str) -> None:
+def test_the_prefix_of_a_line_is_left_out_and_the_end_of_a_long_one(line: str, text: str) -> None:
     assert bare(line) == text
 
 

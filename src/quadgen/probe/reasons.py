@@ -118,8 +118,13 @@ def last_error(log: Iterable[str]) -> str:
 
 
 def bare(line: str) -> str:
-    """A line of vLLM's log without process, level, time and place."""
-    return _PREFIX.sub("", line.strip()).strip()[:_LONGEST]
+    """A line of vLLM's log without process, level, time and place; of a long one the sentences that fit."""
+    text = _PREFIX.sub("", line.strip()).strip()
+    if len(text) <= _LONGEST:
+        return text
+    least = _LONGEST // 2
+    sentence, word = (text.rfind(end, least, _LONGEST) for end in (". ", " "))
+    return text[: sentence + 1] if sentence >= 0 else text[: word if word >= 0 else _LONGEST] + " …"
 
 
 def _filled(reason: Reason, file: ProbeFile) -> Reason:
