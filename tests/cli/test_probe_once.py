@@ -80,3 +80,11 @@ def test_without_a_probe_file_nothing_is_asked(
         (machine.home.folder / "vllm-a.probe").write_text(text)
     done = machine.quadgen("probe", "once", "vllm-a")
     assert (done.exit_code, told in done.stderr) == (status, True)
+
+
+def test_of_a_container_that_checks_itself_its_own_check_is_named(machine: Machine) -> None:
+    body = "[Container]\nContainerName=vllm-a\nHealthCmd=true\n"
+    machine.home.install("vllm-a", body=body, probe=False)
+    done = machine.quadgen("probe", "once", "vllm-a")
+    assert done.exit_code == 2
+    assert "ask as its own check does: podman healthcheck run vllm-a; or set mode" in done.stderr

@@ -57,9 +57,11 @@ def _probe_file(service: InstalledService) -> ProbeFile:
     from quadgen.probe.started import of_this_start  # noqa: PLC0415
 
     if service.path is None or (service.probe is None and not service.problem):
+        run = f"podman healthcheck run {service.checked}"
+        own = f"ask as its own check does: {run}; or " if service.checked else ""
         raise UsageError(
             f"{service.name} is installed without a probe file, so it is not known where it answers",
-            'set mode = "host" in its probe table, then run `quadgen install`',
+            f'{own}set mode = "host" in its probe table, then run `quadgen install`',
         )
     return of_this_start("once", service.path.with_suffix(PROBE_FILE), load, os.environ)
 
