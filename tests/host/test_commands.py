@@ -132,7 +132,8 @@ def test_the_table_holds_all_services_in_every_state(services: BootedHost) -> No
 
 
 def test_ctrl_c_leaves_the_start_alone_and_a_stop_ends_it_at_once(services: BootedHost) -> None:
-    argv = ["timeout", "--preserve-status", "--signal=INT", "8", QUADGEN, "start", "endless"]
+    # In the foreground: else it sends a second signal, to the group.
+    argv = ["timeout", "--foreground", "--preserve-status", "--signal=INT", "8", QUADGEN, "start", "endless"]
     watched = services.host.run(argv, timeout=60)
     assert watched.returncode == 1
     assert "no longer watching; the start goes on" in watched.stderr
