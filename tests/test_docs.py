@@ -250,13 +250,13 @@ def anchors(page: Path) -> set[str]:
     return {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
-if __name__ == "__main__":
-    print(version_table(), end="")  # noqa: T201
-
-
 # --- Gaps: words in capitals that stand for text to come -------------------------------------------------
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_nothing_is_left_to_be_filled_in(page: Path) -> None:
     assert re.findall(r"^[A-Z_]{4,}$|TODO|FIXME", page.read_text(), re.MULTILINE) == []
+
+
+if __name__ == "__main__":
+    print(version_table(), end="")  # noqa: T201

@@ -44,6 +44,8 @@ _BEFORE_STATUS = {
     "start": "starting the container",
     "start-post": "loading",
 }
+# What Podman's own word for a container's health means here.
+_OF_HEALTH: dict[str, State] = {"healthy": "serving", "unhealthy": "degraded", "starting": "loading"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -223,9 +225,6 @@ def _active(seen: Seen, unit: LiveUnit) -> Condition:
             state="unknown", evidence="it runs, and nothing has looked at it yet", since=unit.started
         )
     return Condition(state="running", evidence="", since=unit.started)
-
-
-_OF_HEALTH: dict[str, State] = {"healthy": "serving", "unhealthy": "degraded", "starting": "loading"}
 
 
 def _checked(health: Health, now: float, unit: LiveUnit) -> Condition:

@@ -54,21 +54,24 @@ class Health(NamedTuple):
             now: Seconds since 1970.
             began: When the unit's start began.
         """
-        last = self.ended or began
-        return last is not None and bool(self.interval) and now - last > _LATE * self.interval + self.timeout
+        return self.interval > 0 and self._silent_for(now, began) > _LATE * self.interval + self.timeout
 
     def words(self, now: float, began: float | None) -> str:
         """What it rests on, in one line."""
+        silent = span(self._silent_for(now, began))
         if self.overdue(now, began):
-            late = span(now - (self.ended or began or now))
-            return f"no health check has run for {late}, and one is due every {span(self.interval)}"
+            return f"no health check has run for {silent}, and one is due every {span(self.interval)}"
         if not self.checks:
             return "no health check has run yet"
-        ago = f", {span(max(0.0, now - self.ended))} ago" if self.ended is not None else ""
+        ago = f", {silent} ago" if self.ended is not None else ""
         if self.passed:
             return f"Podman's health check was passed{ago}"
         many = f", {self.failing} in a row" if self.failing > 1 else ""
         return f"Podman's health check failed{many}{ago}" + (f": {self.output}" if self.output else "")
+
+    def _silent_for(self, now: float, began: float | None) -> float:
+        last = self.ended or began
+        return max(0.0, now - last) if last is not None else 0.0
 
 
 def healths(runner: Runner, names: Collection[str]) -> dict[str, Health]:

@@ -94,12 +94,12 @@ def report(runner: Runner, env: Mapping[str, str], names: Collection[str] = (), 
     """
     services = [one for one in _known(env) if not names or one.name in names]
     units, findings = _ask(runner, env, services)
-    checked = {s.checked: s.name for s in services if s.checked and s.unit in units and units[s.unit].running}
-    health = {checked[name]: one for name, one in healths(runner, checked).items() if name in checked}
+    checked = [s.checked for s in services if s.checked and s.unit in units and units[s.unit].running]
+    health = healths(runner, checked)
     place = folder(env)
     found = []
     for service in services:
-        one = _status(service, ServiceState(place, service.name), units, health.get(service.name), now)
+        one = _status(service, ServiceState(place, service.name), units, health.get(service.checked), now)
         gone = service.path is None and not (one.unit and one.unit.running)
         if names or not gone:
             found.append(one)

@@ -92,9 +92,8 @@ class Recorder:
 
     def record(self, ending: Ending) -> Reason | None:
         """Record one ending; the answer is the reason, None for one that was wanted."""
-        asked = self._systemd.job(self._file.unit)
         known = self._known(ending.invocation)
-        job = asked()
+        job = self._systemd.job(self._file.unit)
         reason = self._reason(ending, known, job)
         facts: dict[str, Any] = {"ended": round(self._clock.time(), 1), "exit": ending.words()}
         if reason is None:

@@ -131,21 +131,16 @@ class Systemd:
             result=rows.get("Result", ""),
         )
 
-    def job(self, unit: str) -> Callable[[], str | None]:
-        """Begin to ask for the job under way for a unit; what it gives waits for the answer.
+    def job(self, unit: str) -> str | None:
+        """The job under way for a unit: `start`, `stop`, `restart`; empty for none, None if not known.
 
-        `start`, `stop`, `restart`; empty for none, None if not known. A service that ends by itself has
-        none, which tells a crash from a stop.
+        A service that ends by itself has none, which tells a crash from a stop.
         """
-        argv = ["systemctl", "--user", "list-jobs", "--no-legend", "--", unit]
-        ended = self._runner.start(argv, timeout=10)
-
-        def answer() -> str | None:
-            done = ended()
-            words = done.stdout.split()
-            return None if done.status != 0 else words[2] if len(words) > 2 else ""
-
-        return answer
+        done = self._runner.run(["systemctl", "--user", "list-jobs", "--no-legend", "--", unit], timeout=10)
+        if done.status != 0:
+            return None
+        words = done.stdout.split()
+        return words[2] if len(words) > 2 else ""
 
     def end_for_good(self, unit: str) -> None:
         """Stop a unit from inside its own start: it ends as failed, and no restart follows (measured)."""

@@ -35,7 +35,6 @@ def run(file: ProbeFile, environ: Mapping[str, str]) -> int:
         reason = Reason(kind="died", what="the container ended before the gate began")
         return end.after_gate(Outcome(reason=reason, died=True))
     waiter.add(process, "died")
-    first = next(iter(children(main_pid)), 0)
     tools = Tools(
         server=ModelServer(file, HttpClient(file.server), key_sources(file, runner)),
         exchange=ThreadExchange(),
@@ -45,6 +44,6 @@ def run(file: ProbeFile, environ: Mapping[str, str]) -> int:
         clock=SystemClock(),
         notifier=SystemdNotifier(),
         say=say,
-        first=process_fd(first) if first else None,
+        first=next(map(process_fd, children(main_pid)), None),
     )
     return end.after_gate(Gate(file, tools).run())
